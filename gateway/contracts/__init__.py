@@ -1,0 +1,1 @@
+"""What one can plug in. Contracts only: no code beyond defaults."""

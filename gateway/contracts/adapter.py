@@ -1,0 +1,108 @@
+"""Adapter: one account on one chat platform. Everything an adapter's author has to read."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gateway.contracts.resource import Resource
+from gateway.errors import Unacceptable
+from gateway.types import Address, Attachment, Event, Part, Receipt, Rendered
+
+Emit = Callable[[Event], Awaitable[None]]
+"""Returns once the event is safe in the database; only then may the platform hear "ok"."""
+
+AsgiApp = Callable[[MutableMapping[str, Any], Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]], Awaitable[None]]
+"""An ASGI application, as the ASGI specification 3.0 types it."""
+
+
+def utf16(text: str) -> int:
+    """Count UTF-16 code units, the unit of Telegram and of JavaScript."""
+    return len(text) + sum(1 for character in text if ord(character) > 0xFFFF)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """
+    What the platform can carry. Data, so that no caller asks which platform it is.
+
+    `text`: the longest message, in the unit that `measure` counts. `edit_every`: seconds between two edits of one
+    message. `per_chat` and `per_account`: messages a second, sustained. `idempotent`: the platform honours `Part.key`,
+    so that a second sending shows nothing new. `hint`: what the prompt tells the model of this platform.
+    """
+
+    text: int = 4096
+    measure: Callable[[str], int] = len
+    edits: bool = True
+    edit_every: float = 1.0
+    per_chat: float = 1.0
+    per_account: float = 30.0
+    buttons: bool = False
+    attachments: bool = False
+    threads: bool = False
+    idempotent: bool = False
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MenuEntry:
+    """A command for the platform's native menu."""
+
+    name: str
+    help: str
+
+
+class Adapter(Resource, ABC):
+    """
+    One account on one platform: translates, and nothing else.
+
+    It never retries, splits, buffers, authorises, stores or decides; it raises an `AdapterError` that says what to do.
+    `listen` is run by exactly one process at a time (a lease). `send`, `edit` and `fetch` may be called by any process
+    that has entered the adapter, listening or not: they must not depend on `listen`.
+    """
+
+    name: str
+    """``platform`` or ``platform@account``: what `Address.adapter` says of its addresses."""
+    limits: Limits = Limits()
+
+    @abstractmethod
+    async def listen(self, emit: Emit) -> None:
+        """Emit every event until cancelled. Raise `Unreachable` to be started again after a pause."""
+
+    @abstractmethod
+    async def send(self, target: Address, part: Part) -> Receipt:
+        """Deliver one part or raise an `AdapterError`; `Ambiguous` if it may have been accepted."""
+
+    async def edit(self, receipt: Receipt, part: Part) -> None:
+        """Replace what was sent; an edit to the same content succeeds. Called only where `limits.edits` is true."""
+        raise Unacceptable(f"{self.name} cannot edit")
+
+    async def delete(self, receipt: Receipt) -> None:
+        """Take back what was sent."""
+        raise Unacceptable(f"{self.name} cannot delete")
+
+    async def typing(self, target: Address, *, on: bool = True) -> None:
+        """Show that an answer is under way, or no longer is. Best effort; called again every few seconds."""
+        return
+
+    async def react(self, receipt: Receipt, emoji: str) -> None:
+        """Put a reaction under a message. Best effort."""
+        return
+
+    async def fetch(self, attachment: Attachment) -> bytes:
+        """Bring the bytes behind an inbound attachment."""
+        raise Unacceptable(f"{self.name} carries no files")
+
+    def hooks(self) -> Mapping[str, AsgiApp]:
+        """Return ``{path: ASGI application}`` to be mounted by the gateway's server, for platforms that call us."""
+        return {}
+
+    async def menu(self, entries: Sequence[MenuEntry]) -> None:
+        """Show our commands in the platform's own menu."""
+        return
+
+    def render(self, markdown: str) -> Rendered:
+        """Shape Markdown for the platform: pure, linear in its input, never raising; length in the unit of `limits`."""
+        return Rendered(markdown, self.limits.measure(markdown))

@@ -1,0 +1,55 @@
+"""Model: one language model behind one method."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from gateway.contracts.resource import Resource
+from gateway.contracts.tool import ToolSpec
+from gateway.messages import Message, Retracted, TextDelta, ToolCall, Usage
+
+Ending = Literal["stop", "length", "filter"]
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """The last thing a model streams: the whole text, the calls, the tokens, and why it ended."""
+
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    usage: Usage = Usage()
+    ending: Ending = "stop"
+
+
+ModelPiece = TextDelta | Retracted | Completed
+
+
+class Model(Resource, ABC):
+    """
+    A language model.
+
+    `name` is the id that keys sessions and prices. `window` is in tokens. `demo` is true of the small offline model.
+    """
+
+    name: str
+    window: int
+    demo: bool = False
+
+    @abstractmethod
+    def stream(self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()) -> AsyncIterator[ModelPiece]:
+        """
+        Answer, ending with exactly one `Completed`, or raise a `ModelError`.
+
+        Deltas joined since the start or the last `Retracted` are the text of `Completed`. A stream that is cut off
+        raises `BadResponse`, never ends quietly. A model made of models retracts before it asks the next one.
+        """
+
+    async def complete(self, messages: Sequence[Message]) -> Completed:
+        """Answer in one piece."""
+        async for piece in self.stream(messages):
+            if isinstance(piece, Completed):
+                return piece
+        raise AssertionError(f"{self.name} ended without Completed")
