@@ -105,7 +105,8 @@ system: .venv/.dev ## the programs the tests need from the system
 	@$(PYTHON) -m tests.services 2>/dev/null || { \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    export DEBIAN_FRONTEND=noninteractive; \
-	    apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium bubblewrap fonts-noto-cjk; \
+	    apt-get update -qq >/dev/null && \
+	    apt-get install -y -qq --no-install-recommends chromium bubblewrap fonts-noto-cjk >/dev/null; \
 	  fi; \
 	  $(PYTHON) -m tests.services; \
 	}
