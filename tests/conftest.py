@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from tests import services
@@ -34,6 +35,11 @@ def only_this_machine(event: str, arguments: tuple[object, ...]) -> None:
 
 
 def pytest_configure() -> None:
+    # How long an example takes says more about the other processes of the machine than about the code.
+    hypothesis.settings.register_profile(
+        "tests", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], print_blob=True
+    )
+    hypothesis.settings.load_profile("tests")
     if "HERMES_TEST_REDIS" not in os.environ:  # which may be elsewhere
         sys.addaudithook(only_this_machine)
 

@@ -29,7 +29,7 @@ def test_a_module_says_what_it_is(file: Path) -> None:
     assert ast.get_docstring(ast.parse((ROOT / file).read_text("utf-8")))
 
 
-@pytest.mark.parametrize("file", [file for file in FILES if module(file) != "gateway.config"], ids=str)
+@pytest.mark.parametrize("file", [file for file in FILES if module(file).split(".")[1:2] != ["config"]], ids=str)
 def test_only_the_settings_read_the_environment(file: Path) -> None:
     tree = ast.parse((ROOT / file).read_text("utf-8"))
     names = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
