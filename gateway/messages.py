@@ -49,9 +49,7 @@ class Usage:
     cached: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.prompt + other.prompt, self.completion + other.completion, self.cached + other.cached
-        )
+        return Usage(self.prompt + other.prompt, self.completion + other.completion, self.cached + other.cached)
 
 
 @dataclass(frozen=True, slots=True)

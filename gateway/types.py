@@ -248,3 +248,15 @@ class Receipt:
 
     target: Address
     message_id: str
+
+
+def clean(text: str) -> str:
+    """Make a text storable and sendable anywhere: no NUL, and U+FFFD for every lone surrogate."""
+    if text.isascii():
+        return text.replace("\0", "") if "\0" in text else text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # Two halves that stand side by side are one character that came in pieces.
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text.replace("\0", "")

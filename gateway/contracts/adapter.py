@@ -14,7 +14,9 @@ from gateway.types import Address, Attachment, Event, Part, Receipt, Rendered
 Emit = Callable[[Event], Awaitable[None]]
 """Returns once the event is safe in the database; only then may the platform hear "ok"."""
 
-AsgiApp = Callable[[MutableMapping[str, Any], Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]], Awaitable[None]]
+AsgiApp = Callable[
+    [MutableMapping[str, Any], Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]], Awaitable[None]
+]
 """An ASGI application, as the ASGI specification 3.0 types it."""
 
 

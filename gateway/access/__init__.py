@@ -1,0 +1,1 @@
+"""Who may talk with the agent, and as what."""

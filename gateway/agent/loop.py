@@ -1,0 +1,253 @@
+"""The agent loop: ask the model, run its tools, until it has nothing more to call."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from gateway.agent.history import NO_ANSWER, distinct, is_object, later_half, unanswered
+from gateway.agent.journal import Journal
+from gateway.contracts.model import Completed, Model
+from gateway.contracts.tool import Tools, ToolSpec
+from gateway.errors import ContextOverflow, ModelError, ToolError
+from gateway.messages import (
+    Finished,
+    Message,
+    Notice,
+    Progress,
+    Retracted,
+    TextDelta,
+    ToolCall,
+    ToolFinished,
+    ToolStarted,
+    Usage,
+)
+from gateway.toolkit.repair import repair
+from gateway.types import Turn, clean
+
+TOGETHER = 8
+"""Calls of one answer that run at the same time, where all are safe to."""
+OUT_OF_STEPS = (
+    "You have used all {steps} steps of this turn and cannot call tools any more. "
+    "Say now what you have done, what you found, and what is left to do."
+)
+EMPTY = "The model gave an empty answer. Send /retry to ask again."
+FILTERED = "The model's provider withheld the answer by its content filter. Put the question differently, or /retry."
+CUT = "\n\n[cut off: the answer reached the model's output limit]"
+LEFT_OUT = "The conversation is longer than the model's window, so its oldest part was left out of this request."
+TOO_LONG = (
+    "This message does not fit the model's window of {window} tokens. Send a shorter one, or /new to start afresh."
+)
+
+
+@dataclass(slots=True)
+class Work:
+    """
+    A turn as the loop takes it on.
+
+    `history` is the conversation before the turn, `said` the user's message. `resumed` is what an earlier attempt has
+    journalled of the turn (it begins with the user's message) and `started` the calls it began.
+    """
+
+    turn: Turn
+    model: Model
+    tools: Tools
+    journal: Journal
+    prompt: str
+    history: Sequence[Message]
+    said: Message
+    resumed: Sequence[Message] = ()
+    started: frozenset[str] = frozenset()
+    added: list[Message] = field(default_factory=list)
+    stored: int = 0
+    usage: Usage = Usage()
+    asked: int = 0
+
+    def __post_init__(self) -> None:
+        self.added = list(self.resumed) or [self.said]
+        self.stored = len(self.resumed)
+
+    @property
+    def specs(self) -> Sequence[ToolSpec]:
+        return self.tools.specs()
+
+    async def write(self, *, starting: Sequence[str] = ()) -> None:
+        """Journal what is not stored yet."""
+        fresh, self.stored = self.added[self.stored :], len(self.added)
+        await self.journal.write(fresh, starting=starting)
+
+    def finished(self, *, problem: str = "") -> Finished:
+        """Report the end; a problem stands where an answer would."""
+        said = [message.text.strip() for message in self.added if message.role == "assistant"]
+        text = "\n\n".join(part for part in [*said, problem] if part)
+        if problem:
+            self.added.append(Message("assistant", NO_ANSWER))
+        return Finished(text, tuple(self.added[self.stored :]), self.usage, self.asked, problem)
+
+
+class Agent:
+    """Takes turns; holds nothing between them. `steps` bounds the model calls of one turn."""
+
+    def __init__(self, *, steps: int) -> None:
+        self._steps = steps
+
+    async def run(self, work: Work) -> AsyncIterator[Progress]:
+        """Report what happens, ending with exactly one `Finished`. Raises `Fenced` where the turn was taken away."""
+        async for progress in self._open_calls(work):
+            yield progress
+        answer = Completed("")
+        try:
+            for _ in range(self._steps):
+                async for piece in self._ask(work, work.specs):
+                    if isinstance(piece, Completed):
+                        answer = piece
+                    else:
+                        yield piece
+                if not answer.calls:
+                    break
+                async for progress in self._act(work, answer):
+                    yield progress
+            else:
+                async for piece in self._ask(work, (), OUT_OF_STEPS.format(steps=self._steps)):
+                    if isinstance(piece, Completed):
+                        answer = piece
+                    else:
+                        yield piece
+        except ModelError as error:
+            yield _failed(work, error)
+            return
+        yield _ended(work, answer)
+
+    async def _ask(
+        self, work: Work, specs: Sequence[ToolSpec], urge: str = ""
+    ) -> AsyncIterator[TextDelta | Retracted | Notice | Completed]:
+        """Ask once; where the window is too small, ask again with ever less of the past."""
+        history = list(work.history)
+        while True:
+            request = [Message("system", work.prompt), *history, *work.added]
+            if urge:
+                request.append(Message("user", urge))
+            try:
+                async for piece in work.model.stream(request, specs):
+                    if isinstance(piece, Completed):
+                        work.asked += 1
+                        work.usage += piece.usage
+                    yield piece
+                return
+            except ContextOverflow:
+                if not history:
+                    raise
+                history = later_half(history)
+                yield Retracted("the request was too long")
+                yield Notice(LEFT_OUT)
+
+    async def _act(self, work: Work, answer: Completed) -> AsyncIterator[Progress]:
+        """Journal the calls of an answer, run them, journal their results."""
+        calls = distinct(answer.calls, work.added)
+        kept = tuple(replace(call, arguments=_replayable(call.arguments)) for call in calls)
+        work.added.append(Message("assistant", clean(answer.text), kept))
+        async for progress in self._run(work, calls):
+            yield progress
+
+    async def _open_calls(self, work: Work) -> AsyncIterator[Progress]:
+        """Deal with the calls that an earlier attempt left without a result."""
+        caller = next((index for index, said in enumerate(work.added) if _open(work.added, index)), None)
+        if caller is None:
+            return
+        calls = work.added[caller].calls
+        repeatable = {spec.name for spec in work.specs if spec.repeatable}
+        results = {message.call_id for message in work.added[caller + 1 :]}
+        lost = [
+            call for call in calls if call.id not in results and call.id in work.started and call.name not in repeatable
+        ]
+        work.added += [unanswered(call) for call in lost]
+        open_calls = [call for call in calls if call.id not in results and call not in lost]
+        async for progress in self._run(work, open_calls):
+            yield progress
+        order = {call.id: place for place, call in enumerate(calls)}
+        work.added[caller + 1 :] = sorted(work.added[caller + 1 :], key=lambda result: order[result.call_id])
+
+    async def _run(self, work: Work, calls: Sequence[ToolCall]) -> AsyncIterator[Progress]:
+        segments = _segments(calls, {spec.name for spec in work.specs if spec.parallel})
+        for segment in segments:
+            fresh = [call.id for call in segment if call.id not in work.started]
+            await work.write(starting=fresh)
+            for call in segment:
+                yield ToolStarted(call)
+            for done in await self._together(work, segment):
+                yield done
+        await work.write()
+
+    async def _together(self, work: Work, segment: Sequence[ToolCall]) -> list[ToolFinished]:
+        """Run calls side by side; each result is stored when it comes, and takes its place in the calls' order."""
+        if len(segment) == 1:
+            done = await self._call(work, segment[0])
+            work.added.append(_result(done))
+            return [done]
+
+        async def one(call: ToolCall) -> ToolFinished:
+            finished = await self._call(work, call)
+            await work.journal.write([_result(finished)])
+            return finished
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(one(call)) for call in segment]
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+        finished = [task.result() for task in tasks]
+        work.added += [_result(done) for done in finished]
+        work.stored += len(finished)
+        return finished
+
+    async def _call(self, work: Work, call: ToolCall) -> ToolFinished:
+        try:
+            return ToolFinished(call, clean(await work.tools.call(call, work.turn)))
+        except ToolError as error:
+            return ToolFinished(call, clean(str(error)), failed=True)
+
+
+def _open(added: Sequence[Message], index: int) -> bool:
+    """Say whether this message has calls without results; only the last that called can."""
+    calls = {call.id for call in added[index].calls}
+    return bool(calls - {message.call_id for message in added[index + 1 :]})
+
+
+def _result(done: ToolFinished) -> Message:
+    return Message("tool", done.result, call_id=done.call.id, name=done.call.name)
+
+
+def _replayable(arguments: str) -> str:
+    if is_object(arguments):
+        return clean(arguments)
+    return json.dumps(repair(arguments) or {}, ensure_ascii=False)
+
+
+def _segments(calls: Sequence[ToolCall], parallel: set[str]) -> list[list[ToolCall]]:
+    """Divide calls into runs: neighbours that are safe side by side together, every other one alone, in order."""
+    segments: list[list[ToolCall]] = []
+    for call in calls:
+        last = segments[-1] if segments else []
+        if call.name in parallel and last and last[-1].name in parallel and len(last) < TOGETHER:
+            last.append(call)
+        else:
+            segments.append([call])
+    return segments
+
+
+def _failed(work: Work, error: ModelError) -> Finished:
+    if isinstance(error, ContextOverflow):
+        problem = TOO_LONG.format(window=work.model.window)
+    else:
+        problem = f"I could not get an answer: {error}. Your message is kept; send /retry to ask again."
+    return work.finished(problem=problem)
+
+
+def _ended(work: Work, answer: Completed) -> Finished:
+    text = clean(answer.text)
+    if not text.strip():
+        return work.finished(problem=FILTERED if answer.ending == "filter" else EMPTY)
+    work.added.append(Message("assistant", text + CUT if answer.ending == "length" else text))
+    return work.finished()

@@ -1,0 +1,277 @@
+"""One process of the gateway: the rooms put together, the corridors run, the drain at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Set
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Flag, auto
+from functools import partial
+from pathlib import Path
+from typing import Self
+
+from gateway.access.policy import Access, Rules
+from gateway.agent.loop import Agent
+from gateway.agent.prompt import system_prompt
+from gateway.bus import open_hints
+from gateway.bus.claims import Claims
+from gateway.bus.duty import Duty
+from gateway.bus.shards import Shards
+from gateway.commands.builtin import Facts, builtin_commands
+from gateway.contracts.adapter import Adapter
+from gateway.contracts.model import Model
+from gateway.contracts.resource import Resource
+from gateway.contracts.tool import Tools
+from gateway.delivery.pace import Pace
+from gateway.delivery.prepare import Prepare
+from gateway.delivery.sender import PREFIX, Sender
+from gateway.errors import AdapterError, TokenRefused, Unreachable
+from gateway.intake import Intake
+from gateway.metrics import Metrics
+from gateway.sessions.cache import Bounds, Cache
+from gateway.sessions.keys import new_session_id
+from gateway.sessions.live import Entry
+from gateway.sessions.settings import SharingSettings
+from gateway.storage import open_database
+from gateway.supervise import contain, keep
+from gateway.turns import TurnRooms, Turns, TurnSettings
+from gateway.turns.answer import AnswerRooms, Answers, AnswerSettings
+from gateway.types import Address, Role
+
+log = logging.getLogger(__name__)
+
+BURST = 20
+"""Messages to one chat that may go at once before the platform's sustained rate holds."""
+WEIGHT = 1.6
+"""Bytes of memory per UTF-8 byte of a live session's messages and prompt, as `make bench` measures it."""
+
+
+class Duties(Flag):
+    """What a process does: an edge listens and answers HTTP, a worker runs turns and sends."""
+
+    EDGE = auto()
+    WORKER = auto()
+    ALL = EDGE | WORKER
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that makes a process what it is. `alone`: no other process can be on this database."""
+
+    home: Path
+    database: str = "sqlite:///state.db"
+    bus: str = "embedded:"
+    duties: Duties = Duties.ALL
+    alone: bool = True
+    rules: Rules = field(default_factory=Rules)
+    sharing: SharingSettings = SharingSettings()
+    turns: TurnSettings = TurnSettings()
+    cache: Bounds = Bounds(128, 3600.0, 512 * 1024 * 1024)
+    max_steps: int = 90
+    max_queue: int = 32
+    edit_every: float | None = 1.0
+    identity: str = ""
+    version: str = "0"
+
+
+@dataclass(frozen=True, slots=True)
+class Mind:
+    """The models and the hands: `model` by its name ("" is the default), `tools` for a role."""
+
+    model: Callable[[str], Model]
+    tools: Callable[[Role, Model], Tools]
+    workspace: Callable[[str], Path]
+    names: Callable[[], list[str]] = list
+
+
+class Gateway(Resource):
+    """The rooms of one process. Enter it, then `run` it until `stop` was called."""
+
+    def __init__(self, plan: Plan, adapters: Mapping[str, Adapter], mind: Mind) -> None:
+        self.plan = plan
+        self.adapters = adapters
+        self.metrics = Metrics()
+        self.troubles: dict[str, str] = {}
+        """Why an account does not work in this moment, by adapter name."""
+        self._mind = mind
+        self._stack = AsyncExitStack()
+        self._stopping = asyncio.Event()
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self._open()
+        except BaseException:
+            await self._stack.aclose()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+
+    async def _open(self) -> None:
+        plan, enter = self.plan, self._stack.enter_async_context
+        self.database = await enter(open_database(plan.database, plan.home))
+        self.hints = await enter(open_hints(plan.bus))
+        works = Duties.WORKER in plan.duties
+        role = "all" if plan.duties == Duties.ALL else "worker" if works else "edge"
+        self.shards = await enter(Shards(self.database, works=works, alone=plan.alone, role=role))
+        for adapter in self.adapters.values():
+            await enter(adapter)
+        self._build()
+
+    def _build(self) -> None:
+        plan, mind = self.plan, self._mind
+        prepare = Prepare(self.adapters)
+        paces = {name: Pace(adapter.limits.per_chat, BURST) for name, adapter in self.adapters.items()}
+        self.cache: Cache[str, Entry] = Cache(plan.cache, lambda entry: int(entry.session.bytes * WEIGHT))
+        self.commands = builtin_commands(
+            prepare, Facts(plan.version, lambda: mind.model("").name, mind.names, self._cache_line)
+        )
+        self.sender = Sender(self.database, self.hints, self.shards, prepare, self.metrics, paces)
+        self.claims = Claims(
+            self.database, self.hints, self.shards, home=str(plan.home), ids=lambda: new_session_id(datetime.now().astimezone())
+        )
+        self.intake = Intake(
+            self.database,
+            self.hints,
+            self.claims,
+            self.sender,
+            prepare,
+            Access(plan.rules),
+            self.commands,
+            self.metrics,
+            sharing=plan.sharing,
+            max_queue=plan.max_queue,
+        )
+        answers = Answers(
+            AnswerRooms(
+                self.database,
+                Agent(steps=plan.max_steps),
+                self.cache,
+                prepare,
+                self.sender,
+                self.metrics,
+                mind.model,
+                mind.tools,
+                self._prompt,
+                mind.workspace,
+            ),
+            AnswerSettings(str(plan.home), plan.edit_every),
+        )
+        self.turns = Turns(
+            TurnRooms(
+                self.database, self.hints, self.claims, self.sender, prepare, self.commands, answers, self.metrics
+            ),
+            plan.turns,
+        )
+        for tenant in (self, self.turns, self.sender):
+            self.shards.tell(tenant)
+        self.metrics.watch_cache(lambda: self.cache.figures)
+
+    def _cache_line(self) -> str:
+        if Duties.WORKER not in self.plan.duties:
+            return ""
+        figures = self.cache.figures
+        return f"{figures.entries}, {figures.bytes / 1e6:.1f} MB, {figures.hits} hits, {figures.evictions} evicted"
+
+    def _prompt(self, address: Address) -> str:
+        adapter = self.adapters.get(address.adapter)
+        return system_prompt(identity=self.plan.identity, hint=adapter.limits.hint if adapter else "")
+
+    async def came(self, shards: Set[int]) -> None:
+        """Hear the hints of the shards that are ours."""
+        await self.hints.watch(self.shards.held)
+
+    async def leaving(self, shards: Set[int]) -> None:
+        """Hear the hints of what stays."""
+        await self.hints.watch(self.shards.held)
+
+    async def lost(self, shards: Set[int]) -> None:
+        """Hear the hints of what is left."""
+        await self.hints.watch(self.shards.held)
+
+    @property
+    def stopping(self) -> bool:
+        return self._stopping.is_set()
+
+    def stop(self) -> None:
+        """Let `run` drain and return."""
+        self._stopping.set()
+
+    async def run(self, *more: Callable[[], Awaitable[None]]) -> None:
+        """Do what the plan says, and `more` beside it, until stopped; then drain: see DESIGN §6."""
+        async with asyncio.TaskGroup() as inner:
+            steady = [inner.create_task(keep(name, work)) for name, work in self._steady().items()]
+            steady += [inner.create_task(self._must(work)) for work in more]
+            async with asyncio.TaskGroup() as outer:
+                listening = [outer.create_task(self._listen(adapter)) for adapter in self._listeners()]
+                await self._stopping.wait()
+                for task in listening:
+                    task.cancel()
+            await self.turns.drain()
+            await self.sender.flush(self.plan.turns.drain_seconds)
+            for task in steady:
+                task.cancel()
+
+    async def _must(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Run work whose error ends the process."""
+        await work()
+
+    def _steady(self) -> dict[str, Callable[[], Awaitable[None]]]:
+        work: dict[str, Callable[[], Awaitable[None]]] = {"leases": self.shards.run}
+        if Duties.WORKER in self.plan.duties:
+            work |= {
+                "hints": self._hear,
+                "turns": self.turns.run,
+                "stopped turns": self.turns.watch,
+                "waiting messages": self.claims.sweep,
+                "sender": self.sender.run,
+                "outbox": self.sender.sweep,
+                "idle sessions": self._tidy,
+            }
+        return work
+
+    def _listeners(self) -> list[Adapter]:
+        return list(self.adapters.values()) if Duties.EDGE in self.plan.duties else []
+
+    async def _hear(self) -> None:
+        async for hint in self.hints.hints():
+            if hint.startswith(PREFIX):
+                self.sender.offer(hint.removeprefix(PREFIX))
+            else:
+                self.claims.offer(hint)
+
+    async def _tidy(self) -> None:
+        while True:
+            await asyncio.sleep(30)
+            await self.cache.tidy()
+
+    async def _listen(self, adapter: Adapter) -> None:
+        """Listen to an account while its lease is ours; a refused token ends it, and nothing else."""
+        duty = Duty(self.database, f"listen:{adapter.name}", self.shards.me.id, force=self.plan.alone)
+        try:
+            await keep(
+                f"listening to {adapter.name}",
+                partial(duty.run, partial(self._hearken, adapter)),
+                fatal=(TokenRefused,),
+            )
+        except TokenRefused as error:
+            self.troubles[adapter.name] = str(error)
+            log.error("%s is off: %s", adapter.name, error)
+
+    async def _hearken(self, adapter: Adapter) -> None:
+        self.troubles.pop(adapter.name, None)
+        try:
+            await adapter.menu(self.commands.menu())
+        except TokenRefused:
+            raise
+        except AdapterError as error:
+            log.warning("the menu of %s could not be set: %s", adapter.name, error)
+        try:
+            await contain(f"listening to {adapter.name}", adapter.listen(self.intake.accept), Unreachable)
+        except AdapterError as error:
+            self.troubles[adapter.name] = str(error)
+            raise

@@ -1,0 +1,97 @@
+"""Hands out lanes that have something waiting, one claim of a lane at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Set
+
+from gateway.bus import lanes
+from gateway.bus.lanes import Claimed, Later, shard_of
+from gateway.bus.order import Dead
+from gateway.bus.shards import Shards
+from gateway.contracts.bus import Hints
+from gateway.errors import StorageError
+from gateway.storage.database import Database
+from gateway.types import SessionKey
+
+log = logging.getLogger(__name__)
+
+TURNS_TOPIC = "turns"
+"""The signal that the turn of a lane, whose key it carries, must end."""
+SWEEP_SECONDS = 5.0
+"""How often waiting rows are read whatever the hints say."""
+
+
+class Claims:
+    """
+    The lanes of this process's shards, in the order in which they became ready.
+
+    `ready` gives a lane, `claim` its next turn; the lane is not given out again until `release`.
+    """
+
+    def __init__(self, database: Database, hints: Hints, shards: Shards, *, home: str, ids: Callable[[], str]) -> None:
+        self._database = database
+        self._hints = hints
+        self._shards = shards
+        self._home = home
+        self._ids = ids
+        self._ready: asyncio.Queue[str] = asyncio.Queue()
+        self._queued: set[str] = set()
+        self._out: set[str] = set()
+        self._again: set[str] = set()
+
+    async def wake(self, key: SessionKey) -> None:
+        """Say, after the commit, that the lane has something waiting."""
+        await self._hints.hint(shard_of(str(key)), str(key))
+
+    def offer(self, lane: str) -> None:
+        """Put a lane into the queue, or note that it has more if its turn is out."""
+        if lane in self._out:
+            self._again.add(lane)
+        elif lane not in self._queued:
+            self._queued.add(lane)
+            self._ready.put_nowait(lane)
+
+    async def sweep(self) -> None:
+        """Offer whatever waits in our shards, every few seconds."""
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            await self.look(self._shards.held)
+
+    async def look(self, shards: Set[int]) -> None:
+        """Offer whatever waits in these shards."""
+        if not shards:
+            return
+        try:
+            for lane in await self._database.read(lambda connection: lanes.waiting_lanes(connection, shards)):
+                self.offer(lane)
+        except StorageError as error:
+            log.error("waiting messages could not be read: %s", error)
+
+    async def ready(self) -> SessionKey:
+        """Wait for a lane that may have a turn; it is the caller's until `release`."""
+        while True:
+            lane = await self._ready.get()
+            self._queued.discard(lane)
+            if self._shards.owns(shard_of(lane)) and lane not in self._out:
+                self._out.add(lane)
+                return SessionKey(lane)
+
+    async def claim(self, key: SessionKey) -> Claimed | Dead | None:
+        """Take the lane's next turn, or learn that its events have had all their attempts."""
+        fresh = self._ids()
+        claimed = await self._database.write(lambda connection: lanes.claim(connection, key, fresh, self._home))
+        if isinstance(claimed, Later):
+            asyncio.get_running_loop().call_later(claimed.seconds, self.offer, str(key))
+            return None
+        if isinstance(claimed, Claimed) and claimed.more:
+            self._again.add(str(key))
+        return claimed
+
+    def release(self, key: SessionKey) -> None:
+        """Let the lane be handed out again."""
+        self._out.discard(str(key))
+        if str(key) in self._again:
+            self._again.discard(str(key))
+            self.offer(str(key))

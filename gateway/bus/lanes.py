@@ -1,0 +1,395 @@
+"""Lanes as rows: functions of an open connection that put, claim, settle, stop and list. See DESIGN §5."""
+
+from __future__ import annotations
+
+import uuid
+import zlib
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+
+from pydantic import TypeAdapter
+from sqlalchemy import Connection, RowMapping, func, insert, literal, select, update
+
+from gateway.bus.order import PAUSES, Dead, Run, Wait, Waiting, decide
+from gateway.errors import Fenced
+from gateway.storage.clock import now
+from gateway.storage.tables import facts, inbox, lanes, sessions
+from gateway.storage.upsert import upsert
+from gateway.types import Event, Role, SessionKey
+
+SHARDS = 64
+"""Stored in the database; a process that counts otherwise refuses to start."""
+OPEN = ("waiting", "claimed")
+_EVENT = TypeAdapter(Event)
+
+
+def shard_of(name: str) -> int:
+    """Return the shard of a lane's key or of a target's queue."""
+    return zlib.crc32(name.encode("utf-8", "surrogatepass")) % SHARDS
+
+
+def pack(event: Event) -> str:
+    return _EVENT.dump_json(event).decode()
+
+
+def unpack(data: str) -> Event:
+    return _EVENT.validate_json(data)
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """What became of an event: its row id (None: it was there before), and how many wait in front of it."""
+
+    id: int | None
+    ahead: int = 0
+    full: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A turn that this process, and no other, may run: whoever claims later has a higher generation."""
+
+    lane: SessionKey
+    generation: int
+    version: int
+    session_id: str
+    model: str
+    turn: str
+    attempt: int
+    ids: tuple[int, ...]
+    events: tuple[Event, ...]
+    role: Role
+    command: bool
+    fresh: bool
+    """The session was made by this claim: it has no history to read."""
+    again: bool
+    """An earlier attempt may have left a journal."""
+    more: bool
+    """Other events wait behind this turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """The lane has something, but not before so many seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """An event that was given up, for a list or for the person who wrote it."""
+
+    id: int
+    lane: str
+    event: Event
+    attempts: int
+    reason: str
+    created: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """What /stop or /new found: the running turn's id and events, and the ids of those that only waited."""
+
+    session_id: str
+    turn: str
+    events: tuple[Event, ...]
+    waiting: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a lane stands: its session and model, the role of the running turn (None: none runs), events that wait."""
+
+    session_id: str
+    model: str
+    running: Role | None
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What a person wrote, for a page that shows a conversation."""
+
+    id: int
+    text: str
+    created: float
+    state: str
+
+
+def check_shards(connection: Connection) -> int:
+    """Store the number of shards once; return the number that holds."""
+    statement = upsert(connection, facts).values(name="shards", value=str(SHARDS)).on_conflict_do_nothing()
+    connection.execute(statement)
+    return int(connection.execute(select(facts.c.value).where(facts.c.name == "shards")).scalar_one())
+
+
+def hold(connection: Connection, key: SessionKey) -> None:
+    """Lock the lane's row, made if need be: inserts and /stop of one lane never overtake each other."""
+    row = upsert(connection, lanes).values(key=str(key), shard=shard_of(str(key))).on_conflict_do_nothing()
+    connection.execute(row)
+    if connection.dialect.name == "postgresql":
+        connection.execute(select(lanes.c.key).where(lanes.c.key == str(key)).with_for_update())
+
+
+def put(
+    connection: Connection, key: SessionKey, event_key: str, event: Event, role: Role, *, command: bool, limit: int
+) -> Put:
+    """Store an event that waits for its turn. Beyond `limit` waiting rows it is stored as discarded."""
+    hold(connection, key)
+    waiting = select(func.count()).where(inbox.c.lane == str(key), inbox.c.state == "waiting").scalar_subquery()
+    ahead = connection.execute(select(waiting)).scalar_one()
+    full = ahead >= limit
+    state = "discarded" if full else "waiting"
+    id = _insert(connection, key, event_key, event, role, state, command=command)
+    return Put(id, ahead, full)
+
+
+def note(connection: Connection, key: SessionKey, event_key: str, event: Event, role: Role) -> int | None:
+    """Store an event that is dealt with in this very transaction; None where it was there before."""
+    hold(connection, key)
+    return _insert(connection, key, event_key, event, role, "done", command=True)
+
+
+def _insert(
+    connection: Connection, key: SessionKey, event_key: str, event: Event, role: Role, state: str, *, command: bool
+) -> int | None:
+    row = upsert(connection, inbox).values(
+        lane=str(key),
+        event_key=event_key,
+        event=pack(event),
+        role=str(role),
+        command=command,
+        burst=bool(event.burst),
+        state=state,
+        created=now(),
+    )
+    done = row.on_conflict_do_nothing(index_elements=["event_key"]).returning(inbox.c.id)
+    return connection.execute(done).scalar()
+
+
+_CLAIM_ROWS = (
+    select(
+        inbox.c.id,
+        inbox.c.event,
+        inbox.c.role,
+        inbox.c.command,
+        inbox.c.burst,
+        inbox.c.attempts,
+        inbox.c.not_before,
+        inbox.c.created,
+        inbox.c.turn,
+        now().label("now"),
+    )
+    .where(inbox.c.state.in_(OPEN))
+    .order_by(inbox.c.id)
+    .limit(256)
+)
+
+
+def claim(connection: Connection, key: SessionKey, session_id: str, home: str) -> Claimed | Later | Dead | None:
+    """
+    Take the next turn of a lane: generation + 1, attempts + 1, rows claimed.
+
+    `session_id` is given to a lane that has none. The caller is the lane's only claimer (it holds the shard), so rows
+    that are still claimed were held by somebody who died.
+    """
+    lane = _lane(connection, key)
+    rows = connection.execute(_CLAIM_ROWS.where(inbox.c.lane == str(key))).mappings().all()
+    if lane is None or not rows:
+        return None
+    decision = decide([_waiting(row) for row in rows], rows[0]["now"])
+    if isinstance(decision, Wait):
+        return Later(max(0.0, decision.until - rows[0]["now"]))
+    if not isinstance(decision, Run):
+        return decision
+    fresh = not lane["session_id"]
+    turn = decision.turn or uuid.uuid4().hex
+    current = lane["session_id"] or session_id
+    if fresh:
+        connection.execute(insert(sessions).values(id=session_id, lane=str(key), home=home, created=now()))
+    generation = lane["generation"] + 1
+    connection.execute(update(lanes).where(lanes.c.key == str(key)).values(generation=generation, session_id=current))
+    connection.execute(
+        update(inbox)
+        .where(inbox.c.id.in_(decision.ids))
+        .values(state="claimed", attempts=inbox.c.attempts + 1, turn=turn)
+    )
+    chosen = [row for row in rows if row["id"] in decision.ids]
+    return Claimed(
+        lane=key,
+        generation=generation,
+        version=lane["version"],
+        session_id=current,
+        model=lane["model"],
+        turn=turn,
+        attempt=decision.attempt,
+        ids=decision.ids,
+        events=tuple(unpack(row["event"]) for row in chosen),
+        role=Role(chosen[0]["role"]),
+        command=chosen[0]["command"],
+        fresh=fresh,
+        again=bool(decision.turn),
+        more=len(rows) > len(chosen),
+    )
+
+
+def _lane(connection: Connection, key: SessionKey) -> RowMapping | None:
+    query = select(lanes).where(lanes.c.key == str(key)).with_for_update()
+    return connection.execute(query).mappings().first()
+
+
+def _waiting(row: RowMapping) -> Waiting:
+    names = ("id", "role", "command", "burst", "attempts", "not_before", "created", "turn")
+    return Waiting(**{name: row[name] for name in names})
+
+
+def fence(connection: Connection, key: SessionKey, generation: int) -> int:
+    """Begin every transaction of a turn: return the new version, or raise `Fenced` after a later claim or /stop."""
+    held = update(lanes).where(lanes.c.key == str(key), lanes.c.generation == generation)
+    version = connection.execute(held.values(version=lanes.c.version + 1).returning(lanes.c.version)).scalar()
+    if version is None:
+        raise Fenced(f"{key} was claimed or stopped by somebody else")
+    return int(version)
+
+
+def done(connection: Connection, ids: Sequence[int]) -> None:
+    """Mark the events of a turn as answered; part of the transaction that stores the answer."""
+    connection.execute(update(inbox).where(inbox.c.id.in_(ids)).values(state="done"))
+
+
+def give_back(connection: Connection, claimed: Claimed) -> None:
+    """Return a turn, and its attempt, that this process will not finish."""
+    fence(connection, claimed.lane, claimed.generation)
+    rows = update(inbox).where(inbox.c.id.in_(claimed.ids), inbox.c.state == "claimed")
+    connection.execute(rows.values(state="waiting", attempts=inbox.c.attempts - 1))
+
+
+def fail(connection: Connection, claimed: Claimed, reason: str) -> bool:
+    """Put a failed turn back with a pause; return False where this was its last attempt."""
+    fence(connection, claimed.lane, claimed.generation)
+    last = claimed.attempt > len(PAUSES)
+    pause = 0.0 if last else PAUSES[claimed.attempt - 1]
+    rows = update(inbox).where(inbox.c.id.in_(claimed.ids))
+    connection.execute(rows.values(state="waiting", not_before=now() + literal(pause), reason=reason))
+    return not last
+
+
+def bury(connection: Connection, ids: Sequence[int], reason: str = "") -> list[DeadLetter]:
+    """Make rows dead letters and return them."""
+    values = {"state": "dead", **({"reason": reason} if reason else {})}
+    connection.execute(update(inbox).where(inbox.c.id.in_(ids)).values(**values))
+    return _letters(connection, ids)
+
+
+def dead(connection: Connection, limit: int = 100) -> list[DeadLetter]:
+    """List dead letters, newest first."""
+    query = select(inbox.c.id).where(inbox.c.state == "dead").order_by(inbox.c.id.desc()).limit(limit)
+    return _letters(connection, connection.execute(query).scalars().all())
+
+
+def _letters(connection: Connection, ids: Sequence[int]) -> list[DeadLetter]:
+    query = select(inbox).where(inbox.c.id.in_(ids)).order_by(inbox.c.id.desc())
+    return [
+        DeadLetter(row["id"], row["lane"], unpack(row["event"]), row["attempts"], row["reason"], row["created"])
+        for row in connection.execute(query).mappings()
+    ]
+
+
+def revive(connection: Connection, ids: Sequence[int]) -> list[str]:
+    """Let dead letters wait again with all their attempts; return the lanes to hint at."""
+    rows = update(inbox).where(inbox.c.id.in_(ids), inbox.c.state == "dead")
+    found = connection.execute(rows.values(state="waiting", attempts=0, not_before=0.0).returning(inbox.c.lane))
+    return sorted(set(found.scalars()))
+
+
+def discard(connection: Connection, ids: Sequence[int], reason: str) -> int:
+    """Give up waiting or dead rows for good; return how many there were."""
+    rows = update(inbox).where(inbox.c.id.in_(ids), inbox.c.state.in_(("waiting", "dead")))
+    return connection.execute(rows.values(state="discarded", reason=reason)).rowcount
+
+
+def stop(connection: Connection, key: SessionKey, upto: int, reason: str) -> Stopped:
+    """
+    Fence the running turn off and discard everything up to an inbox id (the /stop's own).
+
+    Holds for whatever was inserted before, and for nothing that comes after.
+    """
+    hold(connection, key)
+    lane = _lane(connection, key)
+    assert lane is not None
+    connection.execute(
+        update(lanes)
+        .where(lanes.c.key == str(key))
+        .values(generation=lanes.c.generation + 1, version=lanes.c.version + 1, discard_upto=upto)
+    )
+    waits = select(inbox.c.id, inbox.c.state, inbox.c.turn, inbox.c.event).where(
+        inbox.c.lane == str(key), inbox.c.state.in_(OPEN), inbox.c.id <= upto
+    )
+    rows = connection.execute(waits.order_by(inbox.c.id)).mappings().all()
+    ids = [row["id"] for row in rows]
+    connection.execute(update(inbox).where(inbox.c.id.in_(ids)).values(state="discarded", reason=reason))
+    running = [row for row in rows if row["turn"]]
+    return Stopped(
+        lane["session_id"],
+        running[0]["turn"] if running else "",
+        tuple(unpack(row["event"]) for row in running),
+        tuple(row["id"] for row in rows if not row["turn"]),
+    )
+
+
+def leave_session(connection: Connection, key: SessionKey) -> str:
+    """End the lane's session, if it has one; the next claim begins another. Return the ended one's id."""
+    lane = _lane(connection, key)
+    if lane is None or not lane["session_id"]:
+        return ""
+    connection.execute(update(lanes).where(lanes.c.key == str(key)).values(session_id=""))
+    connection.execute(update(sessions).where(sessions.c.id == lane["session_id"]).values(ended=now()))
+    return str(lane["session_id"])
+
+
+def choose_model(connection: Connection, key: SessionKey, model: str) -> None:
+    """Set the model of a lane; empty for the default."""
+    hold(connection, key)
+    connection.execute(update(lanes).where(lanes.c.key == str(key)).values(model=model))
+
+
+def waiting_lanes(connection: Connection, shards: Set[int]) -> list[str]:
+    """Return every lane of these shards that has open rows, the longest waiting first."""
+    query = (
+        select(inbox.c.lane, func.min(inbox.c.id).label("first"))
+        .join(lanes, lanes.c.key == inbox.c.lane)
+        .where(inbox.c.state.in_(OPEN), lanes.c.shard.in_(shards))
+        .group_by(inbox.c.lane)
+        .order_by("first")
+    )
+    return list(connection.execute(query).scalars())
+
+
+def generations(connection: Connection, keys: Sequence[str]) -> dict[str, int]:
+    """Return the generation of each lane, to find turns that were stopped from elsewhere."""
+    query = select(lanes.c.key, lanes.c.generation).where(lanes.c.key.in_(keys))
+    return {row.key: row.generation for row in connection.execute(query)}
+
+
+def standing(connection: Connection, key: SessionKey) -> Standing:
+    """Return how a lane stands."""
+    lane = connection.execute(select(lanes).where(lanes.c.key == str(key))).mappings().first()
+    query = select(inbox.c.state, inbox.c.role).where(inbox.c.lane == str(key), inbox.c.state.in_(OPEN))
+    rows = connection.execute(query.order_by(inbox.c.id)).all()
+    running = [Role(row.role) for row in rows if row.state == "claimed"]
+    session, model = (lane["session_id"], lane["model"]) if lane else ("", "")
+    return Standing(session, model, running[0] if running else None, sum(row.state == "waiting" for row in rows))
+
+
+def of_turn(connection: Connection, turn: str) -> tuple[Event, ...]:
+    """Return the events of a turn, as they were claimed."""
+    query = select(inbox.c.event).where(inbox.c.turn == turn).order_by(inbox.c.id)
+    return tuple(unpack(event) for event in connection.execute(query).scalars())
+
+
+def spoken(connection: Connection, key: SessionKey, limit: int) -> list[Spoken]:
+    """Return the newest events of a lane, oldest first."""
+    query = select(inbox).where(inbox.c.lane == str(key)).order_by(inbox.c.id.desc()).limit(limit)
+    rows = connection.execute(query).mappings().all()
+    return [Spoken(row["id"], unpack(row["event"]).text, row["created"], row["state"]) for row in reversed(rows)]

@@ -1,0 +1,1 @@
+"""Slash commands: their names, and what they do."""

@@ -1,0 +1,84 @@
+"""The commands by name: what a text asks for, and the menu."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from gateway.contracts.adapter import MenuEntry
+from gateway.types import Event, Role, SessionKey
+
+_COMMAND = re.compile(r"/([A-Za-z][\w-]*)(?:\s+(.*))?", re.DOTALL)
+"""A name without another slash: ``/usr/bin`` is a path, and goes to the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Who asks, where, and the words behind the command. `id` is the inbox row of the asking."""
+
+    key: SessionKey
+    event: Event
+    role: Role
+    rest: str
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The answer, and whether a turn that runs in the lane must end."""
+
+    text: str
+    stops: bool = False
+
+
+Act = Callable[[Connection, Asked], Said]
+"""Runs in the transaction that stores the asking, so that both happen or neither."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """`at_once`: does not wait for the running turn. `again`: not an act but the last turn, taken again."""
+
+    name: str
+    help: str
+    act: Act | None = None
+    aliases: tuple[str, ...] = ()
+    at_once: bool = False
+    again: bool = False
+    role: Role = Role.GUEST
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    command: Command
+    rest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A text that asks for a command there is not; it is never sent to the model."""
+
+    name: str
+
+
+class Commands:
+    """Finds a command by its name or alias, in any case."""
+
+    def __init__(self, commands: Sequence[Command]) -> None:
+        self.all = tuple(commands)
+        self._by_name = {name: command for command in commands for name in (command.name, *command.aliases)}
+
+    def find(self, text: str) -> Found | Unknown | None:
+        """Return what a text asks for; None for a text that is no command."""
+        match = _COMMAND.fullmatch(text.strip())
+        if match is None:
+            return None
+        command = self._by_name.get(match[1].lower())
+        return Found(command, (match[2] or "").strip()) if command else Unknown(match[1])
+
+    def menu(self) -> list[MenuEntry]:
+        """Return the commands for a platform's own menu."""
+        return [MenuEntry(command.name, command.help) for command in self.all]

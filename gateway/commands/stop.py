@@ -1,0 +1,73 @@
+"""/stop and /new: end the running turn and what waits, and keep what was said so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from gateway.agent import journal
+from gateway.agent.history import unanswered
+from gateway.bus import lanes
+from gateway.bus.lanes import Stopped
+from gateway.commands.registry import Asked
+from gateway.delivery import outbox
+from gateway.delivery.prepare import Prepare
+from gateway.messages import Message, Usage
+from gateway.sessions import store
+from gateway.sessions.compose import user_message
+from gateway.types import Reply
+
+MARK = "[stopped]"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the person is told; `refused` where the running turn is of somebody with more rights."""
+
+    text: str
+    refused: bool = False
+
+
+def stop_turn(connection: Connection, prepare: Prepare, asked: Asked, reason: str) -> Outcome:
+    """
+    Raise the fence, discard everything up to the asking, and store what the stopped turn had said.
+
+    The stopper stores it, since the stopped turn may write nothing any more.
+    """
+    running = lanes.standing(connection, asked.key).running
+    if running is not None and not asked.role.covers(running):
+        return Outcome(f"What runs now was asked for by an {running}; you cannot stop it.", refused=True)
+    stopped = lanes.stop(connection, asked.key, asked.id, reason)
+    if stopped.turn:
+        _keep(connection, prepare, asked, stopped)
+    return Outcome(_told(stopped))
+
+
+def _told(stopped: Stopped) -> str:
+    count = len(stopped.waiting)
+    dropped = f"{count} waiting message{'s were' if count > 1 else ' was'} dropped." if count else ""
+    return " ".join(part for part in ("Stopped." if stopped.turn else "", dropped) if part)
+
+
+def _keep(connection: Connection, prepare: Prepare, asked: Asked, stopped: Stopped) -> None:
+    said = store.of_turn(connection, stopped.turn)
+    shown = ""
+    for address, message_id, text in outbox.lives(connection, stopped.turn):
+        shown = shown or text
+        if message_id:
+            outbox.add(connection, prepare.parts(Reply(f"{text}\n\n{MARK}".strip()), address, edits=message_id))
+    outbox.end_live(connection, stopped.turn)
+    rest = _rest(said, stopped, shown)
+    session, lane = stopped.session_id, str(asked.key)
+    journal.begin(connection, stopped.turn, lane, session, "")
+    store.append(connection, session, stopped.turn, rest)
+    journal.finish(connection, stopped.turn, state="stopped", usage=Usage())
+
+
+def _rest(said: tuple[Message, ...], stopped: Stopped, shown: str) -> list[Message]:
+    """Return what completes the turn: the user's message, a result for every open call, the text that was shown."""
+    rest = [] if said else [user_message(stopped.events)]
+    results = {message.call_id for message in said}
+    rest += [unanswered(call) for message in said for call in message.calls if call.id not in results]
+    return [*rest, Message("assistant", f"{shown}\n\n{MARK}".strip())]

@@ -1,0 +1,1 @@
+"""From a reply to messages on a platform: prepared, stored, sent, and live while the agent speaks."""

@@ -1,0 +1,263 @@
+"""
+What is to be said, as rows: functions of an open connection. See DESIGN §5.
+
+A row's queue is its target's account and chat; a queue is sent first in, first out, by the owner of its shard. A row is
+``sending`` from before the request until its receipt, so that whoever finds one knows that it may have been accepted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass, replace
+
+from pydantic import TypeAdapter
+from sqlalchemy import Connection, RowMapping, func, insert, literal, select, update
+
+from gateway.bus.lanes import shard_of
+from gateway.storage.clock import now
+from gateway.storage.tables import live, outbox
+from gateway.storage.upsert import upsert
+from gateway.types import Address, Part
+
+OPEN = ("waiting", "sending")
+Verdict = Callable[[Connection], object]
+"""What is to be written about a row once it was tried."""
+_PART = TypeAdapter(Part)
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A part on its way: where to, and which message of ours it replaces, if any."""
+
+    address: Address
+    part: Part
+    edits: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A row that is being sent. `doubtful`: an earlier request for it may have been accepted."""
+
+    id: int
+    address: Address
+    part: Part
+    edits: str
+    attempts: int
+    doubts: int
+    plain: bool
+    doubtful: bool
+    age: float
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The head of the queue may not be sent before so many seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A row of the outbox in a list."""
+
+    id: int
+    address: str
+    state: str
+    attempts: int
+    reason: str
+    text: str
+    created: float
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What stands, or will stand, in a chat."""
+
+    id: int
+    markdown: str
+    created: float
+    state: str
+
+
+def add(connection: Connection, items: Sequence[Outgoing], turn: str = "") -> list[str]:
+    """Store parts in order; return the queues to wake."""
+    for item in items:
+        connection.execute(
+            insert(outbox).values(
+                queue=item.address.queue,
+                shard=shard_of(item.address.queue),
+                address=str(item.address),
+                turn=turn,
+                part=_PART.dump_json(item.part).decode(),
+                edits=item.edits,
+                created=now(),
+            )
+        )
+    return sorted({item.address.queue for item in items})
+
+
+_HEAD = select(outbox, now().label("now")).where(outbox.c.state.in_(OPEN)).order_by(outbox.c.id).limit(1)
+
+
+def take(connection: Connection, queue: str) -> Taken | Closed | None:
+    """Mark the head of a queue as being sent and return it."""
+    row = connection.execute(_HEAD.where(outbox.c.shard == shard_of(queue), outbox.c.queue == queue)).mappings().first()
+    if row is None:
+        return None
+    if row["not_before"] > row["now"]:
+        return Closed(row["not_before"] - row["now"])
+    _set(connection, row["id"], state="sending", attempts=row["attempts"] + 1)
+    return _taken(row)
+
+
+def _taken(row: RowMapping) -> Taken:
+    return Taken(
+        id=row["id"],
+        address=Address.parse(row["address"]),
+        part=replace(_PART.validate_json(row["part"]), key=f"hg-{row['id']}"),
+        edits=row["edits"],
+        attempts=row["attempts"] + 1,
+        doubts=row["doubts"],
+        plain=row["plain"],
+        doubtful=row["state"] == "sending",
+        age=row["now"] - row["created"],
+    )
+
+
+def _set(connection: Connection, id: int, **values: object) -> None:
+    connection.execute(update(outbox).where(outbox.c.id == id).values(**values))
+
+
+def sent(connection: Connection, id: int, receipt: str) -> None:
+    """Store the platform's receipt."""
+    _set(connection, id, state="sent", receipt=receipt, sent=now(), reason="")
+
+
+def postpone(connection: Connection, id: int, seconds: float, reason: str) -> None:
+    """Nothing was accepted: try again later; the queue waits with it."""
+    _set(connection, id, state="waiting", not_before=now() + literal(seconds), reason=reason)
+
+
+def doubt(connection: Connection, taken: Taken, part: Part) -> None:
+    """It may have been accepted, and is sent once more as `part` says."""
+    _set(
+        connection,
+        taken.id,
+        doubts=taken.doubts + 1,
+        part=_PART.dump_json(part).decode(),
+        state="waiting",
+        not_before=0,
+    )
+
+
+def plainer(connection: Connection, id: int, part: Part) -> None:
+    """The platform refused the form: try once without markup, as a new message."""
+    _set(connection, id, state="waiting", plain=True, part=_PART.dump_json(part).decode(), edits="", not_before=0)
+
+
+def move(connection: Connection, id: int, to: Address) -> str:
+    """The chat has another address now; return the queue to wake."""
+    queue = to.queue
+    _set(connection, id, state="waiting", address=str(to), queue=queue, shard=shard_of(queue))
+    return queue
+
+
+def refuse(connection: Connection, id: int, reason: str) -> None:
+    """It will never be delivered; it stays in the list of refused ones."""
+    _set(connection, id, state="refused", reason=reason)
+
+
+def open_queues(connection: Connection, shards: Set[int]) -> list[str]:
+    """Return every queue of these shards that has something to send."""
+    query = select(outbox.c.queue).where(outbox.c.state.in_(OPEN), outbox.c.shard.in_(shards))
+    return list(connection.execute(query.distinct()).scalars())
+
+
+def busy(connection: Connection, queue: str) -> bool:
+    """Say whether something waits before whatever would be sent now."""
+    query = select(outbox.c.id).where(
+        outbox.c.state.in_(OPEN), outbox.c.shard == shard_of(queue), outbox.c.queue == queue
+    )
+    return connection.execute(query.limit(1)).first() is not None
+
+
+def waiting(connection: Connection) -> int:
+    """Count what is not delivered yet."""
+    return connection.execute(select(func.count()).where(outbox.c.state.in_(OPEN))).scalar_one()
+
+
+def refused(connection: Connection, limit: int, *, all_states: bool = False) -> list[Delivery]:
+    """List refused parts, or all, newest first."""
+    query = select(outbox).order_by(outbox.c.id.desc()).limit(limit)
+    if not all_states:
+        query = query.where(outbox.c.state == "refused")
+    return [
+        Delivery(
+            row["id"],
+            row["address"],
+            row["state"],
+            row["attempts"],
+            row["reason"],
+            _PART.validate_json(row["part"]).markdown,
+            row["created"],
+        )
+        for row in connection.execute(query).mappings()
+    ]
+
+
+def retry(connection: Connection, ids: Sequence[int]) -> list[str]:
+    """Send refused parts again, as new tries; return the queues to wake."""
+    rows = update(outbox).where(outbox.c.id.in_(ids), outbox.c.state == "refused")
+    values = {"state": "waiting", "attempts": 0, "doubts": 0, "not_before": 0.0, "created": now()}
+    return sorted(set(connection.execute(rows.values(values).returning(outbox.c.queue)).scalars()))
+
+
+def discard(connection: Connection, ids: Sequence[int]) -> int:
+    """Give up refused parts for good; return how many there were."""
+    rows = update(outbox).where(outbox.c.id.in_(ids), outbox.c.state == "refused")
+    return connection.execute(rows.values(state="discarded")).rowcount
+
+
+def shown(connection: Connection, address: str, limit: int) -> list[Shown]:
+    """Return the newest parts of a chat that stand there or will, oldest first."""
+    query = select(outbox).where(outbox.c.address == address, outbox.c.state.in_(("sent", *OPEN)))
+    rows = connection.execute(query.order_by(outbox.c.id.desc()).limit(limit)).mappings().all()
+    parts = [(row, _PART.validate_json(row["part"])) for row in reversed(rows)]
+    return [Shown(row["id"], part.markdown, row["created"], row["state"]) for row, part in parts]
+
+
+def begin_live(connection: Connection, turn: str, address: Address) -> str | None:
+    """
+    Make the row of a live message; return the message id that an earlier attempt left ("" for none).
+
+    None where the queue holds something that must come first.
+    """
+    if busy(connection, address.queue):
+        return None
+    row = upsert(connection, live).values(turn=turn, address=str(address), created=now())
+    connection.execute(row.on_conflict_do_nothing())
+    mine = select(live.c.message_id).where(live.c.turn == turn, live.c.address == str(address))
+    return str(connection.execute(mine).scalar_one())
+
+
+def keep_live(connection: Connection, turn: str, address: Address, message_id: str, text: str) -> None:
+    """Store what a live message shows, and its id, before it is edited again."""
+    row = update(live).where(live.c.turn == turn, live.c.address == str(address))
+    connection.execute(row.values(message_id=message_id, shown=text))
+
+
+def end_live(connection: Connection, turn: str) -> None:
+    """Forget the live messages of a turn: the outbox has taken them over."""
+    connection.execute(live.delete().where(live.c.turn == turn))
+
+
+def lives(connection: Connection, turn: str) -> list[tuple[Address, str, str]]:
+    """Return address, message id and shown text of a turn's live messages."""
+    query = select(live.c.address, live.c.message_id, live.c.shown).where(live.c.turn == turn)
+    return [(Address.parse(row.address), row.message_id, row.shown) for row in connection.execute(query)]
+
+
+def live_at(connection: Connection, address: str) -> str | None:
+    """Return what a live message at an address shows now."""
+    query = select(live.c.shown).where(live.c.address == address, live.c.shown != "")
+    return connection.execute(query.order_by(live.c.created.desc()).limit(1)).scalar()

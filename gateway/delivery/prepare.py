@@ -1,0 +1,65 @@
+"""From a reply in Markdown to the parts a platform takes: cut, rendered, ready to be stored. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from gateway.contracts.adapter import Adapter
+from gateway.delivery.outbox import Outgoing
+from gateway.delivery.split import split
+from gateway.types import Address, Part, Rendered, Reply, clean
+
+AGAIN = "↻\n\n"
+"""Marks a second copy that may be one too many, where the platform cannot tell us."""
+CURSOR = " ▌"
+"""Ends a message that is still being written."""
+ROOM = 4
+"""Units kept free in every message for the mark or the cursor."""
+
+
+class Prepare:
+    """Knows the adapters of this process by name."""
+
+    def __init__(self, adapters: Mapping[str, Adapter]) -> None:
+        self._adapters = adapters
+
+    def adapter(self, address: Address) -> Adapter | None:
+        """Return the adapter that serves a place, if it is configured."""
+        return self._adapters.get(address.adapter)
+
+    def parts(self, reply: Reply, address: Address, *, edits: str = "", reply_to: str = "") -> list[Outgoing]:
+        """
+        Cut and render a reply for a place; the first part edits the message `edits`, if given.
+
+        A place whose adapter is not configured gets one unrendered part, which waits in the outbox and says so there.
+        """
+        adapter = self.adapter(address)
+        text = clean(reply.text)
+        if adapter is None:
+            return [Outgoing(address, Part(Rendered(text, len(text)), text))]
+        pieces = split(text, adapter.limits.text - ROOM, adapter.render)
+        out = [Outgoing(address, Part(body, source)) for source, body in pieces]
+        if out:
+            first = replace(out[0].part, reply_to="" if edits else reply_to)
+            out[0] = Outgoing(address, first, edits)
+            out[-1] = replace(out[-1], part=replace(out[-1].part, buttons=reply.buttons))
+        return out
+
+    def to_all(self, reply: Reply, targets: Sequence[Address]) -> list[Outgoing]:
+        """Prepare a reply for several places."""
+        return [item for target in targets for item in self.parts(reply, target)]
+
+    def marked(self, part: Part, address: Address) -> Part:
+        """Return the part with the mark of a possible second copy."""
+        adapter = self.adapter(address)
+        source = AGAIN + part.markdown
+        body = adapter.render(source) if adapter else Rendered(source, len(source))
+        return replace(part, body=body, markdown=source)
+
+    def plain(self, part: Part, address: Address) -> Part:
+        """Return the part as bare text, without whatever the platform may have refused."""
+        adapter = self.adapter(address)
+        text = part.body.text
+        length = adapter.limits.measure(text) if adapter else len(text)
+        return replace(part, body=Rendered(text, length), reply_to="", attachment=None, buttons=())

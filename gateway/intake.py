@@ -1,0 +1,148 @@
+"""Every event comes in here: judged, kept once, answered at once or left waiting for its turn. See DESIGN §6.2."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field, replace
+
+from cachetools import TTLCache
+from sqlalchemy import Connection
+
+from gateway.access import people
+from gateway.access.policy import Access
+from gateway.bus import lanes
+from gateway.bus.claims import TURNS_TOPIC, Claims
+from gateway.commands.registry import Asked, Commands, Found, Said, Unknown
+from gateway.contracts.bus import Hints
+from gateway.delivery import outbox
+from gateway.delivery.prepare import Prepare
+from gateway.delivery.sender import Sender
+from gateway.metrics import Metrics
+from gateway.sessions.keys import session_key
+from gateway.sessions.settings import SharingSettings
+from gateway.storage.database import Database
+from gateway.types import Event, EventKind, Reply, Role, SessionKey, clean
+
+log = logging.getLogger(__name__)
+
+TOLD_SECONDS = 600.0
+"""How long a stranger is not told again that we do not know them."""
+EMPTY = "Your message is empty; write something."
+FULL = "{count} of your messages are waiting already, so this one was not taken. Send it again later, or /stop."
+
+
+@dataclass(slots=True)
+class _Outcome:
+    """What is to be done once the event is safe."""
+
+    label: str
+    queues: list[str] = field(default_factory=list)
+    waits: bool = False
+    stops: bool = False
+
+
+class Intake:
+    """`accept` returns once the event is safe in the database; only then may its platform hear "ok"."""
+
+    def __init__(
+        self,
+        database: Database,
+        hints: Hints,
+        claims: Claims,
+        sender: Sender,
+        prepare: Prepare,
+        access: Access,
+        commands: Commands,
+        metrics: Metrics,
+        *,
+        sharing: SharingSettings,
+        max_queue: int,
+    ) -> None:
+        self._database = database
+        self._hints = hints
+        self._claims = claims
+        self._sender = sender
+        self._prepare = prepare
+        self._access = access
+        self._commands = commands
+        self._metrics = metrics
+        self._sharing = sharing
+        self._max_queue = max_queue
+        self._told: TTLCache[str, bool] = TTLCache(4096, TOLD_SECONDS)
+
+    async def accept(self, event: Event) -> None:
+        """Keep an event and wake whoever deals with it. An event that says not whose it is is refused and logged."""
+        event = _clean(event)
+        try:
+            key = session_key(event, self._sharing)
+        except ValueError as error:
+            log.error("an event of %s was refused: %s", event.origin.platform or "no platform", error)
+            return
+        outcome = await self._database.write(lambda connection: self._store(connection, key, event))
+        self._metrics.events_total.labels(event.origin.platform, outcome.label).inc()
+        if outcome.stops:
+            await self._hints.signal(TURNS_TOPIC, str(key))
+        if outcome.waits:
+            await self._claims.wake(key)
+        await self._sender.wake(outcome.queues)
+
+    def _store(self, connection: Connection, key: SessionKey, event: Event) -> _Outcome:
+        account = f"{event.origin.platform}:{event.sender.id}"
+        owner = people.role_of(connection, account) is Role.OWNER
+        verdict = self._access.judge(event, owner=owner)
+        if verdict.role is None:
+            return self._refuse(connection, event, account, verdict.answer, str(verdict.reason))
+        found = self._commands.find(event.text) if event.kind is EventKind.MESSAGE else None
+        if isinstance(found, Found) and not found.command.at_once:
+            return self._wait(connection, key, event, verdict.role, command=True)
+        if found is None and (event.text.strip() or event.attachments):
+            return self._wait(connection, key, event, verdict.role, command=False)
+        return self._at_once(connection, key, event, verdict.role, found)
+
+    def _refuse(self, connection: Connection, event: Event, account: str, answer: str, reason: str) -> _Outcome:
+        outcome = _Outcome(reason)
+        if answer and account not in self._told:
+            self._told[account] = True
+            log.warning("%s (%s) was refused: %s", account, event.sender.name, reason)
+            outcome.queues = self._say(connection, event, answer)
+        return outcome
+
+    def _wait(self, connection: Connection, key: SessionKey, event: Event, role: Role, *, command: bool) -> _Outcome:
+        put = lanes.put(connection, key, _event_key(event), event, role, command=command, limit=self._max_queue)
+        if put.id is None:
+            return _Outcome("duplicate", waits=True)
+        if put.full:
+            return _Outcome("full", self._say(connection, event, FULL.format(count=put.ahead)))
+        return _Outcome("kept", waits=True)
+
+    def _at_once(
+        self, connection: Connection, key: SessionKey, event: Event, role: Role, found: Found | Unknown | None
+    ) -> _Outcome:
+        id = lanes.note(connection, key, _event_key(event), event, role)
+        if id is None:
+            return _Outcome("duplicate")
+        said = self._act(connection, key, event, role, found, id)
+        return _Outcome("command", self._say(connection, event, said.text), stops=said.stops)
+
+    def _act(
+        self, connection: Connection, key: SessionKey, event: Event, role: Role, found: Found | Unknown | None, id: int
+    ) -> Said:
+        if isinstance(found, Unknown):
+            return Said(f"There is no command /{found.name[:40]}; /help lists them.")
+        if found is None or found.command.act is None:
+            return Said(EMPTY)
+        if not role.covers(found.command.role):
+            return Said(f"/{found.command.name} is for an {found.command.role}.")
+        return found.command.act(connection, Asked(key, event, role, found.rest, id))
+
+    def _say(self, connection: Connection, event: Event, text: str) -> list[str]:
+        return outbox.add(connection, self._prepare.parts(Reply(text), event.origin))
+
+
+def _event_key(event: Event) -> str:
+    """The id that the platform gives what happened, made one among all accounts."""
+    return f"{event.origin.adapter}:{event.id}"
+
+
+def _clean(event: Event) -> Event:
+    return replace(event, text=clean(event.text), sender=replace(event.sender, name=clean(event.sender.name)))

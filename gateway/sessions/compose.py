@@ -1,0 +1,51 @@
+"""From the events of a turn to the user's message: what was said, and what the model is shown of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gateway.messages import Message
+from gateway.types import Event, clean
+
+QUOTE_CHARS = 500
+"""How much of a quoted message goes along."""
+
+
+def user_message(events: Sequence[Event]) -> Message:
+    """
+    Return one message of all the events, in order and with their boundaries kept.
+
+    `text` is what people wrote; `api_content` is set where the model must know more: who speaks in a shared session,
+    what a message answers.
+    """
+    text = "\n\n".join(clean(event.text) for event in events if event.text) or _without_text(events)
+    shown = "\n\n".join(_shown(event) for event in events)
+    return Message("user", text, api_content=None if shown == text else shown)
+
+
+def _shown(event: Event) -> str:
+    body = clean(event.text) or _without_text((event,))
+    who = "" if event.private or not event.sender.name else f"[{_one_line(event.sender.name)}] "
+    return f"{_quoted(event)}{who}{body}"
+
+
+def _quoted(event: Event) -> str:
+    """Quote what the message answers, unless the model said it itself a moment ago and will find it above."""
+    quote = event.reply_to
+    if quote is None or not quote.text.strip():
+        return ""
+    text = clean(quote.text).strip()
+    text = text if len(text) <= QUOTE_CHARS else f"{text[:QUOTE_CHARS]}…"
+    whose = "your message" if quote.ours else f"a message of {_one_line(quote.author) or 'somebody'}"
+    lines = "\n".join(f"> {line}" for line in text.splitlines())
+    return f"[In reply to {whose}:]\n{lines}\n\n"
+
+
+def _one_line(name: str) -> str:
+    """A name is a stranger's text: one short line without brackets, so that it cannot pass for our labels."""
+    return " ".join(clean(name).replace("[", "(").replace("]", ")").split())[:64]
+
+
+def _without_text(events: Sequence[Event]) -> str:
+    names = [f"{attachment.kind} {attachment.name}".strip() for event in events for attachment in event.attachments]
+    return f"[sent without text: {', '.join(names)}]" if names else "[a message without text]"

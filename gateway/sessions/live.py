@@ -1,0 +1,55 @@
+"""A conversation held in memory: its history, shared by every entry of the cache that speaks with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gateway.messages import Message
+
+
+@dataclass(slots=True, weakref_slot=True, eq=False)
+class LiveSession:
+    """
+    The history of a session as the next request needs it, and the lane's version it is true for.
+
+    `bytes` is the UTF-8 length of all it holds.
+    """
+
+    id: str
+    prompt: str
+    version: int
+    history: list[Message] = field(default_factory=list)
+    bytes: int = 0
+
+    def __post_init__(self) -> None:
+        self.bytes = len(self.prompt.encode()) + sum(map(_bytes, self.history))
+
+    def fill(self, prompt: str, history: list[Message], version: int) -> None:
+        """Hold what the rows say, in place of whatever was held."""
+        self.prompt, self.history, self.version = prompt, history, version
+        self.__post_init__()
+
+    def extend(self, said: Sequence[Message]) -> None:
+        """Add what a turn has stored."""
+        self.history += said
+        self.bytes += sum(map(_bytes, said))
+
+
+@dataclass(slots=True)
+class Entry:
+    """What the AgentCache holds under ``session_id::home::model_id``."""
+
+    session: LiveSession
+    model: str
+
+
+def cache_key(session_id: str, home: str, model: str) -> str:
+    """Return the key of a live session, in the form of the seed documents."""
+    return f"{session_id}::{home}::{model}"
+
+
+def _bytes(message: Message) -> int:
+    text = len(message.text.encode("utf-8", "surrogatepass"))
+    shown = len(message.api_content.encode("utf-8", "surrogatepass")) if message.api_content else 0
+    return text + shown + sum(len(call.arguments) + len(call.name) for call in message.calls)

@@ -1,0 +1,141 @@
+"""Sessions and their messages as rows: functions of an open connection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, func, insert, select, update
+
+from gateway.messages import Message, ToolCall
+from gateway.storage.clock import now
+from gateway.storage.tables import messages, sessions, turns, view_rows, views
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A session in a list."""
+
+    id: str
+    lane: str
+    title: str
+    created: float
+    ended: float
+    messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What a live session is built from."""
+
+    prompt: str
+    history: tuple[Message, ...]
+
+
+def append(connection: Connection, session_id: str, turn: str, said: Sequence[Message]) -> None:
+    """Add messages at the end of a session; they are never rewritten."""
+    rows = [
+        {
+            "session_id": session_id,
+            "turn": turn,
+            "role": message.role,
+            "text": message.text,
+            "api_content": message.api_content,
+            "calls": _pack(message.calls),
+            "call_id": message.call_id,
+            "name": message.name,
+            "created": now(),
+        }
+        for message in said
+    ]
+    for row in rows:
+        connection.execute(insert(messages).values(**row))
+
+
+def _pack(calls: Sequence[ToolCall]) -> str:
+    return orjson.dumps([[call.id, call.name, call.arguments] for call in calls]).decode() if calls else ""
+
+
+def _message(row: Any) -> Message:
+    calls = tuple(ToolCall(*call) for call in orjson.loads(row.calls)) if row.calls else ()
+    return Message(row.role, row.text, calls, row.call_id, row.name, row.api_content)
+
+
+_COLUMNS = (
+    messages.c.role,
+    messages.c.text,
+    messages.c.api_content,
+    messages.c.calls,
+    messages.c.call_id,
+    messages.c.name,
+)
+
+
+def load(connection: Connection, session_id: str, *, without: Set[str] = frozenset()) -> Stored:
+    """Return the prompt and every message in view, but for those of some turns."""
+    prompt = connection.execute(select(sessions.c.prompt).where(sessions.c.id == session_id)).scalar() or ""
+    hidden = (
+        select(view_rows.c.message)
+        .join(views, views.c.id == view_rows.c.view)
+        .where(views.c.session_id == session_id, views.c.undone == 0)
+    )
+    query = select(*_COLUMNS).where(messages.c.session_id == session_id, messages.c.id.not_in(hidden))
+    if without:
+        query = query.where(messages.c.turn.not_in(without - {""}))
+    return Stored(prompt, tuple(_message(row) for row in connection.execute(query.order_by(messages.c.id))))
+
+
+def of_turn(connection: Connection, turn: str) -> tuple[Message, ...]:
+    """Return what a turn has stored so far: its journal."""
+    query = select(*_COLUMNS).where(messages.c.turn == turn).order_by(messages.c.id)
+    return tuple(_message(row) for row in connection.execute(query))
+
+
+def hide_turn(connection: Connection, session_id: str, turn: str, kind: str) -> None:
+    """Take a turn's messages out of view; the rows stay, and the view can be undone."""
+    view = connection.execute(
+        insert(views).values(session_id=session_id, kind=kind, created=now()).returning(views.c.id)
+    ).scalar_one()
+    ids = connection.execute(select(messages.c.id).where(messages.c.turn == turn)).scalars().all()
+    if ids:
+        connection.execute(insert(view_rows), [{"view": view, "message": id} for id in ids])
+
+
+def last_turn(connection: Connection, session_id: str) -> str:
+    """Return the newest turn of a session that has ended and is in view, or nothing."""
+    hidden = (
+        select(messages.c.turn)
+        .join(view_rows, view_rows.c.message == messages.c.id)
+        .join(views, views.c.id == view_rows.c.view)
+        .where(views.c.session_id == session_id, views.c.undone == 0)
+    )
+    query = select(turns.c.id).where(turns.c.session_id == session_id, turns.c.ended > 0, turns.c.id.not_in(hidden))
+    return connection.execute(query.order_by(turns.c.ended.desc()).limit(1)).scalar() or ""
+
+
+def keep_prompt(connection: Connection, session_id: str, prompt: str) -> None:
+    """Store the system prompt of a session once; it is the same on every request from then on."""
+    connection.execute(
+        update(sessions).where(sessions.c.id == session_id, sessions.c.prompt == "").values(prompt=prompt)
+    )
+
+
+def title(connection: Connection, session_id: str, text: str) -> None:
+    """Give a session a title."""
+    connection.execute(update(sessions).where(sessions.c.id == session_id).values(title=text))
+
+
+def summaries(connection: Connection, limit: int) -> list[Summary]:
+    """List sessions, newest first."""
+    count = select(func.count()).where(messages.c.session_id == sessions.c.id).scalar_subquery()
+    query = select(
+        sessions.c.id, sessions.c.lane, sessions.c.title, sessions.c.created, sessions.c.ended, count.label("messages")
+    )
+    return [Summary(*row) for row in connection.execute(query.order_by(sessions.c.created.desc()).limit(limit))]
+
+
+def summary(connection: Connection, session_id: str) -> Summary | None:
+    """Return one session of the list."""
+    return next((found for found in summaries(connection, 1_000_000) if found.id == session_id), None)

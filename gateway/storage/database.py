@@ -1,0 +1,51 @@
+"""Database: two doors to the rows, `write` and `read`, the same over SQLite and Postgres."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from sqlalchemy import Connection
+
+from gateway.contracts.resource import Resource
+
+T = TypeVar("T")
+Job = Callable[[Connection], T]
+
+
+class Database(Resource, ABC):
+    """
+    The only store of record.
+
+    A job is a plain function of an open connection; it runs in a thread, whole and in one transaction. A job that was
+    handed over runs even if its caller is cancelled: what happened is read from the rows. A job may run twice (a
+    deadlock), so it touches nothing but its connection. Raises `StorageError` with one sentence where the database
+    itself refuses; whatever the job raises rolls it back and reaches the caller.
+    """
+
+    url: str
+    """Where the rows are, without a password."""
+
+    @abstractmethod
+    async def write(self, job: Job[T]) -> T:
+        """Run a job in a transaction of its own and return once it is durable."""
+
+    @abstractmethod
+    async def read(self, job: Job[T]) -> T:
+        """Run a job that only reads; it sees every write that has returned."""
+
+
+async def in_thread(pool: ThreadPoolExecutor, run: Callable[[], T]) -> T:
+    """Run to the end in a thread of the pool, even if the caller is cancelled."""
+    future = asyncio.get_running_loop().run_in_executor(pool, run)
+    future.add_done_callback(_hear)
+    return await asyncio.shield(future)
+
+
+def _hear(future: asyncio.Future[T]) -> None:
+    """Take note of an error nobody is left to hear."""
+    if not future.cancelled():
+        future.exception()

@@ -1,0 +1,124 @@
+"""
+Leases as rows: who alone may do a thing, by the database's clock.
+
+A lease is held for `SECONDS`. Its holder renews it every `RENEW` seconds and stops relying on it `MARGIN` seconds
+before the end, counted on its own clock from the sending of the last renewal that succeeded, so that a process that
+slept, or whose clock was set, never believes longer than the database does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, delete, literal, or_, select, tuple_, update
+
+from gateway.storage.clock import now
+from gateway.storage.tables import leases, workers
+from gateway.storage.upsert import upsert
+
+SECONDS = 10.0
+RENEW = 3.0
+MARGIN = 2.0
+
+
+def boot_time() -> float:
+    """Seconds on a clock that goes on while the machine sleeps, where there is one."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A name that is ours: `epoch` rises with every owner, `until` is on our own clock (`boot_time`)."""
+
+    name: str
+    epoch: int
+    until: float
+
+    @property
+    def held(self) -> bool:
+        return boot_time() < self.until
+
+
+def _ends(sent: float) -> float:
+    return sent + SECONDS - MARGIN
+
+
+def acquire(connection: Connection, names: Iterable[str], owner: str, *, force: bool) -> list[Lease]:
+    """
+    Take those of the names that are free or run out, and return them.
+
+    `force` takes them whoever holds them: only for a process that knows it is alone (the home's lock is its).
+    """
+    sent, taken = boot_time(), list[Lease]()
+    wanted = sorted(names)
+    if not wanted:
+        return taken
+    rows = [{"name": name, "owner": "", "epoch": 0, "until": 0.0} for name in wanted]
+    connection.execute(upsert(connection, leases).values(rows).on_conflict_do_nothing())
+    free = [] if force else [or_(leases.c.until < now(), leases.c.owner == "")]
+    locked = (
+        select(leases.c.name)
+        .where(leases.c.name.in_(wanted), *free)
+        .order_by(leases.c.name)
+        .with_for_update(skip_locked=True)
+    )
+    mine = connection.execute(locked).scalars().all()
+    if mine:
+        statement = update(leases).where(leases.c.name.in_(mine))
+        values = {"owner": owner, "epoch": leases.c.epoch + 1, "until": now() + literal(SECONDS)}
+        for row in connection.execute(statement.values(values).returning(leases.c.name, leases.c.epoch)):
+            taken.append(Lease(row.name, row.epoch, _ends(sent)))
+    return taken
+
+
+def renew(connection: Connection, held: Sequence[Lease], owner: str) -> list[Lease]:
+    """Renew in one statement what is still ours; what is missing from the answer is lost."""
+    sent = boot_time()
+    if not held:
+        return []
+    ours = tuple_(leases.c.name, leases.c.epoch).in_([(lease.name, lease.epoch) for lease in held])
+    # A lease that ran out is not renewed: somebody may be taking it in this very moment.
+    statement = update(leases).where(ours, leases.c.owner == owner, leases.c.until > now())
+    renewed = connection.execute(
+        statement.values(until=now() + literal(SECONDS)).returning(leases.c.name, leases.c.epoch)
+    )
+    return [Lease(row.name, row.epoch, _ends(sent)) for row in renewed]
+
+
+def release(connection: Connection, held: Sequence[Lease], owner: str) -> None:
+    """Give leases back before their time."""
+    if held:
+        ours = tuple_(leases.c.name, leases.c.epoch).in_([(lease.name, lease.epoch) for lease in held])
+        connection.execute(update(leases).where(ours, leases.c.owner == owner).values(owner="", until=0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """A process that is alive, for the count of shares and for `status`."""
+
+    id: str
+    host: str
+    pid: int
+    role: str
+
+
+def alive(connection: Connection, me: Worker) -> list[Worker]:
+    """Say that this process is alive, forget those that are not, and return all that are."""
+    values = {"host": me.host, "pid": me.pid, "role": me.role, "until": now() + literal(SECONDS)}
+    row = upsert(connection, workers).values(id=me.id, created=now(), **values)
+    connection.execute(row.on_conflict_do_update(index_elements=["id"], set_=values))
+    connection.execute(delete(workers).where(workers.c.until < now()))
+    return living(connection)
+
+
+def living(connection: Connection) -> list[Worker]:
+    """Return the processes whose word is not older than a lease."""
+    query = select(workers.c.id, workers.c.host, workers.c.pid, workers.c.role).where(workers.c.until >= now())
+    return [Worker(*row) for row in connection.execute(query.order_by(workers.c.id))]
+
+
+def leave(connection: Connection, me: str) -> None:
+    """Say that this process is gone."""
+    connection.execute(delete(workers).where(workers.c.id == me))

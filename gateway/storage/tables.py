@@ -1,0 +1,299 @@
+"""
+Every table, once for both databases. The migrations make them; a test holds the two together.
+
+Times are seconds since 1970 by the database's clock. Keys, ids and JSON are text. What each state means:
+
+inbox   waiting → claimed → done; discarded by /stop, /new or a cancel; dead after three attempts
+turns   open while its journal is being written → done, stopped or failed
+calls   started → done: the journal of tool calls
+outbox  waiting → sending → sent; refused where the platform never will
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Dialect,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+    text,
+)
+
+from gateway.storage.clock import now
+from gateway.types import clean
+
+metadata = MetaData()
+
+
+class CleanText(TypeDecorator[str]):
+    """Text that any database takes: NUL and lone surrogates never reach a driver."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        return None if value is None else clean(value)
+
+
+def _id() -> Column[int]:
+    """Rises with every insert and is never used again."""
+    return Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True)
+
+
+def _words(name: str, **options: Any) -> Column[str]:
+    return Column(name, CleanText, nullable=False, **options)
+
+
+def _later(name: str) -> Column[str]:
+    """Text that is empty until something fills it."""
+    return Column(name, CleanText, nullable=False, server_default="")
+
+
+def _count(name: str) -> Column[int]:
+    return Column(name, BigInteger, nullable=False, server_default="0")
+
+
+def _flag(name: str) -> Column[bool]:
+    return Column(name, Boolean, nullable=False, server_default=text("false"))
+
+
+def _time(name: str) -> Column[float]:
+    return Column(name, Double, nullable=False, server_default="0")
+
+
+def _created() -> Column[float]:
+    return Column("created", Double, nullable=False, default=now())
+
+
+facts = Table(
+    "facts",
+    metadata,
+    _words("name", primary_key=True),
+    _words("value"),
+    comment="what holds for the whole database, such as the number of shards",
+)
+
+lanes = Table(
+    "lanes",
+    metadata,
+    _words("key", primary_key=True),
+    Column("shard", Integer, nullable=False, index=True),
+    _later("session_id"),
+    _count("generation"),
+    _count("version"),
+    _count("discard_upto"),
+    _later("model"),
+    comment="one row per session key; generation is the fence",
+)
+
+inbox = Table(
+    "inbox",
+    metadata,
+    _id(),
+    Column("lane", CleanText, ForeignKey("lanes.key"), nullable=False),
+    _words("event_key", unique=True),
+    _words("event"),
+    _words("role"),
+    _flag("command"),
+    _flag("burst"),
+    _words("state", server_default="waiting"),
+    Column("attempts", Integer, nullable=False, server_default="0"),
+    _time("not_before"),
+    _created(),
+    _later("turn"),
+    _later("reason"),
+    sqlite_autoincrement=True,
+)
+Index(
+    "inbox_open",
+    inbox.c.lane,
+    inbox.c.id,
+    sqlite_where=inbox.c.state.in_(("waiting", "claimed")),
+    postgresql_where=inbox.c.state.in_(("waiting", "claimed")),
+)
+Index("inbox_lane", inbox.c.lane, inbox.c.id)
+Index(
+    "inbox_dead",
+    inbox.c.id,
+    sqlite_where=inbox.c.state == "dead",
+    postgresql_where=inbox.c.state == "dead",
+)
+
+sessions = Table(
+    "sessions",
+    metadata,
+    _words("id", primary_key=True),
+    _words("lane", index=True),
+    _later("home"),
+    _later("title"),
+    _later("prompt"),
+    _created(),
+    _time("ended"),
+)
+
+messages = Table(
+    "messages",
+    metadata,
+    _id(),
+    Column("session_id", CleanText, ForeignKey("sessions.id"), nullable=False),
+    _later("turn"),
+    _words("role"),
+    _later("text"),
+    Column("api_content", CleanText),
+    _later("calls"),
+    _later("call_id"),
+    _later("name"),
+    _created(),
+    Index("messages_session", "session_id", "id"),
+    sqlite_autoincrement=True,
+)
+
+views = Table(
+    "views",
+    metadata,
+    _id(),
+    Column("session_id", CleanText, ForeignKey("sessions.id"), nullable=False, index=True),
+    _words("kind"),
+    _created(),
+    _time("undone"),
+    sqlite_autoincrement=True,
+    comment="messages are never rewritten; a view hides some of them until it is undone",
+)
+
+view_rows = Table(
+    "view_rows",
+    metadata,
+    Column("view", BigInteger, ForeignKey("views.id"), primary_key=True, autoincrement=False),
+    Column("message", BigInteger, ForeignKey("messages.id"), primary_key=True, autoincrement=False),
+)
+
+turns = Table(
+    "turns",
+    metadata,
+    _words("id", primary_key=True),
+    _words("lane"),
+    _words("session_id"),
+    _words("state", server_default="open"),
+    _later("model"),
+    _count("prompt_tokens"),
+    _count("completion_tokens"),
+    _count("cached_tokens"),
+    _count("calls"),
+    _later("problem"),
+    _created(),
+    _time("ended"),
+    Index("turns_lane", "lane", "created"),
+)
+
+calls = Table(
+    "calls",
+    metadata,
+    _words("turn", primary_key=True),
+    _words("call_id", primary_key=True),
+    _words("state", server_default="started"),
+)
+
+outbox = Table(
+    "outbox",
+    metadata,
+    _id(),
+    _words("queue"),
+    Column("shard", Integer, nullable=False),
+    _words("address"),
+    _later("turn"),
+    _words("part"),
+    _later("edits"),
+    _words("state", server_default="waiting"),
+    Column("attempts", Integer, nullable=False, server_default="0"),
+    _time("not_before"),
+    Column("doubts", Integer, nullable=False, server_default="0"),
+    _flag("plain"),
+    _later("receipt"),
+    _later("reason"),
+    _created(),
+    _time("sent"),
+    Index("outbox_address", "address", "id"),
+    Index("outbox_turn", "turn"),
+    sqlite_autoincrement=True,
+)
+Index(
+    "outbox_open",
+    outbox.c.shard,
+    outbox.c.id,
+    sqlite_where=outbox.c.state.in_(("waiting", "sending")),
+    postgresql_where=outbox.c.state.in_(("waiting", "sending")),
+)
+Index(
+    "outbox_refused",
+    outbox.c.id,
+    sqlite_where=outbox.c.state == "refused",
+    postgresql_where=outbox.c.state == "refused",
+)
+
+live = Table(
+    "live",
+    metadata,
+    _words("turn", primary_key=True),
+    _words("address", primary_key=True),
+    _later("message_id"),
+    _later("shown"),
+    _created(),
+)
+
+leases = Table(
+    "leases",
+    metadata,
+    _words("name", primary_key=True),
+    _words("owner"),
+    _count("epoch"),
+    _time("until"),
+)
+
+workers = Table(
+    "workers",
+    metadata,
+    _words("id", primary_key=True),
+    _words("host"),
+    Column("pid", Integer, nullable=False),
+    _words("role"),
+    _created(),
+    _time("until"),
+)
+
+people = Table(
+    "people",
+    metadata,
+    _words("id", primary_key=True),
+    _later("name"),
+    _words("role"),
+    _created(),
+)
+
+identities = Table(
+    "identities",
+    metadata,
+    _words("account", primary_key=True),
+    Column("person", CleanText, ForeignKey("people.id"), nullable=False, index=True),
+    _created(),
+)
+
+browsers = Table(
+    "browsers",
+    metadata,
+    _words("token_hash", primary_key=True),
+    _words("visitor"),
+    _created(),
+    _time("seen"),
+    UniqueConstraint("visitor", name="browsers_visitor"),
+)

@@ -1,0 +1,269 @@
+"""One turn of the agent: the live session, the loop, what the chat sees meanwhile, and the transaction that ends it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence, Set
+from dataclasses import dataclass
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+from sqlalchemy import Connection
+
+from gateway.agent import journal
+from gateway.agent.history import repair
+from gateway.agent.loop import Agent, Work
+from gateway.bus import lanes
+from gateway.bus.lanes import Claimed, shard_of
+from gateway.contracts.adapter import Adapter
+from gateway.contracts.model import Model
+from gateway.contracts.tool import Tools
+from gateway.delivery import outbox
+from gateway.delivery.live import Live
+from gateway.delivery.outbox import Outgoing
+from gateway.delivery.prepare import Prepare
+from gateway.delivery.sender import Sender
+from gateway.delivery.typing import keep_typing
+from gateway.messages import Finished, Message, Notice
+from gateway.metrics import Metrics
+from gateway.sessions import store
+from gateway.sessions.cache import Cache
+from gateway.sessions.compose import user_message
+from gateway.sessions.live import Entry, LiveSession, cache_key
+from gateway.storage.database import Database
+from gateway.supervise import beside
+from gateway.turns.journal import TurnJournal
+from gateway.types import Address, Event, Reply, Role, Turn
+
+NOTHING = "There is nothing to answer again."
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSettings:
+    """What a turn needs to know: whose home it is, and how often a live message is edited (None: never)."""
+
+    home: str
+    edit_every: float | None = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRooms:
+    """What a turn of the agent works with. `workspace` makes a session's folder, `tools` narrows to a role."""
+
+    database: Database
+    agent: Agent
+    cache: Cache[str, Entry]
+    prepare: Prepare
+    sender: Sender
+    metrics: Metrics
+    model: Callable[[str], Model]
+    tools: Callable[[Role, Model], Tools]
+    prompt: Callable[[Address], str]
+    workspace: Callable[[str], Path]
+
+
+@dataclass(frozen=True, slots=True)
+class _Past:
+    """What earlier attempts of this turn left: its journal, the calls it began, its live messages."""
+
+    said: tuple[Message, ...] = ()
+    started: frozenset[str] = frozenset()
+    live: str = ""
+    replaces: str = ""
+    events: tuple[Event, ...] = ()
+
+
+class Answers:
+    """Holds the live sessions, and answers claimed turns with them."""
+
+    def __init__(self, rooms: AnswerRooms, settings: AnswerSettings) -> None:
+        self._rooms = rooms
+        self._settings = settings
+        self._sessions: WeakValueDictionary[str, LiveSession] = WeakValueDictionary()
+        self._lanes: dict[str, str] = {}
+
+    def forget(self, shards: Set[int]) -> None:
+        """Drop the live sessions of shards that are no longer ours."""
+        gone = {session for session, lane in self._lanes.items() if shard_of(lane) in shards}
+        self._rooms.cache.drop_where(lambda key: key.partition("::")[0] in gone)
+        for session in gone:
+            self._lanes.pop(session, None)
+
+    async def answer(self, claimed: Claimed, *, again: bool) -> str:
+        """
+        Answer a turn and store the answer; return how it ended.
+
+        `again` answers the session's last turn once more, which is then out of view.
+        """
+        model = self._rooms.model(claimed.model)
+        past = await self._past(claimed, again=again)
+        if past.events == ():
+            return await self._nothing(claimed)
+        key = cache_key(claimed.session_id, self._settings.home, model.name)
+        async with self._rooms.cache.use(key, lambda: self._build(claimed, model)) as entry:
+            self._lanes[claimed.session_id] = str(claimed.lane)
+            session = entry.session
+            if session.version != claimed.version or past.replaces:
+                await self._reload(session, claimed, past)
+            try:
+                return await self._speak(claimed, session, model, past)
+            except BaseException:
+                session.version = -1  # whatever it holds now, the rows know better
+                raise
+
+    async def _past(self, claimed: Claimed, *, again: bool) -> _Past:
+        if not claimed.again and not again:
+            return _Past(events=claimed.events)
+
+        def job(connection: Connection) -> _Past:
+            last = store.last_turn(connection, claimed.session_id) if again else ""
+            lives = outbox.lives(connection, claimed.turn)
+            return _Past(
+                store.of_turn(connection, claimed.turn),
+                journal.started_calls(connection, claimed.turn),
+                lives[0][1] if lives else "",
+                last,
+                lanes.of_turn(connection, last) if again else claimed.events,
+            )
+
+        return await self._rooms.database.read(job)
+
+    async def _nothing(self, claimed: Claimed) -> str:
+        def job(connection: Connection) -> list[str]:
+            lanes.fence(connection, claimed.lane, claimed.generation)
+            lanes.done(connection, claimed.ids)
+            return outbox.add(connection, self._rooms.prepare.to_all(Reply(NOTHING), (claimed.events[-1].origin,)))
+
+        await self._rooms.sender.wake(await self._rooms.database.write(job))
+        return "command"
+
+    async def _build(self, claimed: Claimed, model: Model) -> Entry:
+        session = self._sessions.get(claimed.session_id)
+        if session is None:
+            session = LiveSession(claimed.session_id, "", -1)
+            if claimed.fresh:
+                session = LiveSession(session.id, self._rooms.prompt(claimed.events[-1].origin), claimed.version)
+            self._sessions[claimed.session_id] = session
+        return Entry(session, model.name)
+
+    async def _reload(self, session: LiveSession, claimed: Claimed, past: _Past) -> None:
+        """Read the conversation from the rows, without what this turn stored and without the turn it replaces."""
+        hidden = {claimed.turn, past.replaces}
+        stored = await self._rooms.database.read(
+            lambda connection: store.load(connection, claimed.session_id, without=hidden)
+        )
+        prompt = stored.prompt or session.prompt or self._rooms.prompt(claimed.events[-1].origin)
+        session.fill(prompt, repair(stored.history), claimed.version)
+
+    async def _speak(self, claimed: Claimed, session: LiveSession, model: Model, past: _Past) -> str:
+        turn = Turn(
+            id=claimed.turn,
+            session=claimed.lane,
+            session_id=claimed.session_id,
+            events=past.events,
+            role=claimed.role,
+            workspace=str(self._rooms.workspace(claimed.session_id)),
+        )
+        work = Work(
+            turn=turn,
+            model=model,
+            tools=self._rooms.tools(claimed.role, model),
+            journal=TurnJournal(self._rooms.database, claimed, model.name, session.prompt),
+            prompt=session.prompt,
+            history=session.history,
+            said=user_message(past.events),
+            resumed=past.said,
+            started=past.started,
+        )
+        finished, live, notices = await self._run(work, past.live)
+        replies = [*(Reply(f"*{notice}*") for notice in notices), Reply(finished.text)]
+        version, queues = await self._store(claimed, session, work, finished, self._parts(turn, replies, live), past)
+        session.extend(work.added)
+        session.version = version
+        await self._rooms.sender.wake(queues)
+        self._count(finished)
+        return "failed" if finished.problem else "done"
+
+    async def _run(self, work: Work, adopt: str) -> tuple[Finished, str, list[str]]:
+        """Let the agent speak; return what it finished with, the live message that stands, and notices."""
+        target, finished, notices = work.turn.targets[0], None, list[str]()
+        adapter = self._rooms.prepare.adapter(target)
+        live = self._live(adapter, work, target, adopt)
+        async with beside(*_beside(adapter, target, live)) as tasks:
+            async for progress in self._rooms.agent.run(work):
+                if isinstance(progress, Finished):
+                    finished = progress
+                elif isinstance(progress, Notice) and progress.text not in notices:
+                    notices.append(progress.text)
+                elif live is not None:
+                    live.feed(progress)
+            if live is not None:
+                live.stop()
+                await tasks[-1]
+        assert finished is not None
+        return finished, live.message_id if live is not None else adopt, notices
+
+    def _live(self, adapter: Adapter | None, work: Work, target: Address, adopt: str) -> Live | None:
+        every = self._settings.edit_every
+        if adapter is None or every is None or not adapter.limits.edits:
+            return None
+        return Live(self._rooms.database, adapter, work.turn.id, target, every=every, adopt=adopt)
+
+    def _parts(self, turn: Turn, replies: Sequence[Reply], live: str) -> list[Outgoing]:
+        """Prepare the replies for every target; the answer's first part edits the live message of the first."""
+        parts: list[Outgoing] = []
+        for place, target in enumerate(turn.targets):
+            for reply in replies:
+                edits = live if place == 0 and reply is replies[-1] else ""
+                parts += self._rooms.prepare.parts(reply, target, edits=edits)
+        return parts
+
+    async def _store(
+        self,
+        claimed: Claimed,
+        session: LiveSession,
+        work: Work,
+        finished: Finished,
+        parts: Sequence[Outgoing],
+        past: _Past,
+    ) -> tuple[int, list[str]]:
+        """Store the end of the turn: messages, parts, events done, counters. All of it or nothing."""
+
+        def job(connection: Connection) -> tuple[int, list[str]]:
+            version = lanes.fence(connection, claimed.lane, claimed.generation)
+            journal.begin(connection, claimed.turn, str(claimed.lane), claimed.session_id, work.model.name)
+            journal.finish(
+                connection,
+                claimed.turn,
+                state="failed" if finished.problem else "done",
+                usage=finished.usage,
+                model=work.model.name,
+                asked=finished.calls,
+                problem=finished.problem,
+            )
+            if past.replaces:
+                store.hide_turn(connection, claimed.session_id, past.replaces, "retry")
+            store.keep_prompt(connection, claimed.session_id, session.prompt)
+            store.append(connection, claimed.session_id, claimed.turn, finished.added)
+            outbox.end_live(connection, claimed.turn)
+            lanes.done(connection, claimed.ids)
+            return version, outbox.add(connection, parts, claimed.turn)
+
+        return await self._rooms.database.write(job)
+
+    def _count(self, finished: Finished) -> None:
+        tokens = self._rooms.metrics.tokens_total
+        tokens.labels("prompt").inc(finished.usage.prompt)
+        tokens.labels("completion").inc(finished.usage.completion)
+        tokens.labels("cached").inc(finished.usage.cached)
+        outcome = "failed" if finished.problem else "ok"
+        self._rooms.metrics.model_requests_total.labels(outcome).inc(max(1, finished.calls))
+
+
+def _beside(adapter: Adapter | None, target: Address, live: Live | None) -> list[Coroutine[object, object, None]]:
+    """Return what goes on beside the loop: the typing sign, and the live message last."""
+    work: list[Coroutine[object, object, None]] = []
+    if adapter is not None:
+        work.append(keep_typing(adapter, target))
+    if live is not None:
+        work.append(live.run())
+    return work

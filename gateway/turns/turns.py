@@ -1,0 +1,236 @@
+"""The corridor from a claimed lane to a stored answer. See DESIGN §6.3 to §6.6."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+import time
+from collections.abc import AsyncIterator, Set
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+from structlog.contextvars import bound_contextvars
+
+from gateway.bus import lanes
+from gateway.bus.claims import TURNS_TOPIC, Claims
+from gateway.bus.lanes import Claimed, DeadLetter, shard_of
+from gateway.bus.order import Dead
+from gateway.commands.registry import Asked, Commands, Found, Said
+from gateway.contracts.bus import Hints
+from gateway.delivery import outbox
+from gateway.delivery.prepare import Prepare
+from gateway.delivery.sender import Sender
+from gateway.errors import Fenced, StorageError
+from gateway.metrics import Metrics
+from gateway.storage.database import Database
+from gateway.turns.answer import Answers
+from gateway.types import Reply, SessionKey
+
+log = logging.getLogger(__name__)
+
+POLL_SECONDS = 2.0
+"""How often the generations of running turns are read, whatever the signals say."""
+AWAY_SECONDS = 2.0
+"""Pause before a lane is tried again whose claim the database refused."""
+GIVEN_UP = (
+    "I tried three times and could not deal with your message ({reason}). It is kept for the operator, "
+    "who can see it with: hermes-gateway deliveries list --in --dead"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSettings:
+    """How many turns run at once in this process, and how long a drain waits for them."""
+
+    max_concurrent: int = 64
+    drain_seconds: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRooms:
+    """The rooms between which turns is the corridor."""
+
+    database: Database
+    hints: Hints
+    claims: Claims
+    sender: Sender
+    prepare: Prepare
+    commands: Commands
+    answers: Answers
+    metrics: Metrics
+
+
+class Turns:
+    """Runs turns: each in a task of its own, a failure of one never another's."""
+
+    def __init__(self, rooms: TurnRooms, settings: TurnSettings) -> None:
+        self._rooms = rooms
+        self._settings = settings
+        self._slots = asyncio.Semaphore(settings.max_concurrent)
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._generations: dict[str, int] = {}
+        self._draining = False
+
+    @property
+    def running(self) -> int:
+        return len(self._running)
+
+    async def run(self) -> None:
+        """Take lanes until cancelled; what runs then is given back."""
+        async with asyncio.TaskGroup() as group:
+            while True:
+                await self._slots.acquire()
+                key = await self._rooms.claims.ready()
+                if self._draining:
+                    return
+                task = group.create_task(self._guard(key))
+                self._running[str(key)] = task
+                task.add_done_callback(functools.partial(self._ended, key))
+
+    def _ended(self, key: SessionKey, task: asyncio.Task[None]) -> None:
+        self._slots.release()
+        self._running.pop(str(key), None)
+        self._generations.pop(str(key), None)
+        self._rooms.claims.release(key)
+
+    async def drain(self) -> None:
+        """Begin nothing new; let what runs end within the time, and give the rest back."""
+        self._draining = True
+        running = list(self._running.values())
+        if running:
+            await asyncio.wait(running, timeout=self._settings.drain_seconds)
+        await self._cancel(set(self._running))
+
+    async def _cancel(self, keys: Set[str]) -> None:
+        tasks = [task for key, task in self._running.items() if key in keys]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=POLL_SECONDS)
+
+    async def came(self, shards: Set[int]) -> None:
+        """Look for what waits in shards that are ours now."""
+        await self._rooms.claims.look(shards)
+
+    async def leaving(self, shards: Set[int]) -> None:
+        """Let the turns of shards that we give away end, and give back what takes too long."""
+        keys = {key for key in self._running if shard_of(key) in shards}
+        if tasks := [self._running[key] for key in keys]:
+            await asyncio.wait(tasks, timeout=self._settings.drain_seconds)
+        await self.lost(shards)
+
+    async def lost(self, shards: Set[int]) -> None:
+        """Cancel the turns of shards that are no longer ours, and forget their sessions."""
+        await self._cancel({key for key in self._running if shard_of(key) in shards})
+        self._rooms.answers.forget(shards)
+
+    async def watch(self) -> None:
+        """Cancel turns that somebody stopped: at the signal, and every two seconds by what the rows say."""
+        async with self._rooms.hints.signals(TURNS_TOPIC) as stopped, asyncio.TaskGroup() as group:
+            group.create_task(self._hear(stopped))
+            while True:
+                await asyncio.sleep(POLL_SECONDS)
+                await self._check(list(self._generations))
+
+    async def _hear(self, stopped: AsyncIterator[str]) -> None:
+        async for key in stopped:
+            await self._check([key])
+
+    async def _check(self, keys: list[str]) -> None:
+        mine = {key: self._generations[key] for key in keys if key in self._generations}
+        if not mine:
+            return
+        try:
+            now = await self._rooms.database.read(lambda connection: lanes.generations(connection, list(mine)))
+        except StorageError as error:
+            log.error("running turns could not be checked: %s", error)
+            return
+        await self._cancel({key for key, generation in mine.items() if now.get(key) != generation})
+
+    async def _guard(self, key: SessionKey) -> None:
+        """One of the places that catch everything: a turn must not end its neighbours."""
+        claimed: Claimed | None = None
+        try:
+            found = await self._rooms.claims.claim(key)
+            if isinstance(found, Dead):
+                await self._bury(found)
+                self._rooms.claims.offer(str(key))
+            elif found is not None:
+                claimed = found
+                self._generations[str(key)] = claimed.generation
+                await self._take(claimed)
+        except Fenced:
+            log.info("a turn of %s was stopped or taken over", key)
+        except StorageError as error:
+            log.error("a turn of %s: %s", key, error)
+            asyncio.get_running_loop().call_later(AWAY_SECONDS, self._rooms.claims.offer, str(key))
+        except asyncio.CancelledError:
+            await self._give_back(claimed)
+            raise
+        except Exception as error:
+            log.exception("a turn of %s failed", key)
+            await self._fail(key, claimed, error)
+
+    async def _take(self, claimed: Claimed) -> None:
+        began = time.monotonic()
+        with bound_contextvars(session=claimed.session_id, turn=claimed.turn):
+            found = self._rooms.commands.find(claimed.events[-1].text) if claimed.command else None
+            if isinstance(found, Found) and found.command.act is not None:
+                outcome = await self._command(claimed, found)
+            else:
+                outcome = await self._rooms.answers.answer(claimed, again=isinstance(found, Found))
+        self._rooms.metrics.turns_total.labels(outcome).inc()
+        self._rooms.metrics.turn_seconds.observe(time.monotonic() - began)
+
+    async def _command(self, claimed: Claimed, found: Found) -> str:
+        """Run a command that waited for its turn; what it says and that it is done are one transaction."""
+
+        def job(connection: Connection) -> list[str]:
+            lanes.fence(connection, claimed.lane, claimed.generation)
+            said = Said(f"/{found.command.name} is for an {found.command.role}.")
+            if found.command.act is not None and claimed.role.covers(found.command.role):
+                asked = Asked(claimed.lane, claimed.events[-1], claimed.role, found.rest, claimed.ids[-1])
+                said = found.command.act(connection, asked)
+            lanes.done(connection, claimed.ids)
+            return outbox.add(connection, self._rooms.prepare.parts(Reply(said.text), claimed.events[-1].origin))
+
+        await self._rooms.sender.wake(await self._rooms.database.write(job))
+        return "command"
+
+    async def _give_back(self, claimed: Claimed | None) -> None:
+        """Return a cancelled turn and its attempt, unless it is no longer ours."""
+        if claimed is None:
+            return
+        try:
+            await asyncio.shield(self._rooms.database.write(lambda connection: lanes.give_back(connection, claimed)))
+        except StorageError as error:
+            log.info("a turn of %s is not given back: %s", claimed.lane, error)
+
+    async def _fail(self, key: SessionKey, claimed: Claimed | None, error: Exception) -> None:
+        """Count the attempt; the last one makes a dead letter."""
+        self._rooms.metrics.turns_total.labels("error").inc()
+        if claimed is None:
+            asyncio.get_running_loop().call_later(AWAY_SECONDS, self._rooms.claims.offer, str(key))
+            return
+        reason = f"{type(error).__name__}: {error}"[:200]
+        try:
+            again = await self._rooms.database.write(lambda connection: lanes.fail(connection, claimed, reason))
+        except StorageError as problem:
+            log.error("a failed turn of %s is found again later: %s", key, problem)
+            return
+        log.warning("attempt %d of 3 for a message of %s failed%s", claimed.attempt, key, "" if again else ", the last")
+        self._rooms.claims.offer(str(key))
+
+    async def _bury(self, found: Dead) -> None:
+        """Make dead letters of events that had all their attempts, and tell who wrote them."""
+
+        def job(connection: Connection) -> tuple[list[DeadLetter], list[str]]:
+            letters = lanes.bury(connection, found.ids)
+            reason = letters[0].reason or "the gateway was interrupted each time"
+            told = Reply(GIVEN_UP.format(reason=reason))
+            return letters, outbox.add(connection, self._rooms.prepare.parts(told, letters[0].event.origin))
+
+        letters, queues = await self._rooms.database.write(job)
+        log.error("%d events of %s are dead letters: %s", len(letters), letters[0].lane, letters[0].reason)
+        await self._rooms.sender.wake(queues)
