@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from gateway.storage.clock import now
 from gateway.storage.tables import browsers, identities, people
@@ -21,10 +21,16 @@ class Visitor:
     owner: bool
 
 
+_ROLE = (
+    select(people.c.role)
+    .join(identities, identities.c.person == people.c.id)
+    .where(identities.c.account == bindparam("a"))
+)
+
+
 def role_of(connection: Connection, account: str) -> Role | None:
     """Return the role of the person an account (``platform:user``) belongs to, if we know one."""
-    query = select(people.c.role).join(identities, identities.c.person == people.c.id)
-    found = connection.execute(query.where(identities.c.account == account)).scalar()
+    found = connection.execute(_ROLE, {"a": account}).scalar()
     return Role(found) if found else None
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from gateway.messages import Message, Usage
 from gateway.storage.clock import now
 from gateway.storage.tables import calls, turns
-from gateway.storage.upsert import upsert
+from gateway.storage.upsert import Upsert
 
 
 class Journal(Protocol):
@@ -20,10 +21,20 @@ class Journal(Protocol):
         """Store messages, and that the calls with these ids start now; returns once both are durable."""
 
 
+_BEGIN = Upsert(
+    lambda insert: (
+        insert(turns)
+        .values(
+            id=bindparam("t"), lane=bindparam("k"), session_id=bindparam("session"), model=bindparam("m"), created=now()
+        )
+        .on_conflict_do_nothing(index_elements=["id"])
+    )
+)
+
+
 def begin(connection: Connection, turn: str, lane: str, session_id: str, model: str) -> None:
     """Open the turn's row, unless an earlier attempt has."""
-    row = upsert(connection, turns).values(id=turn, lane=lane, session_id=session_id, model=model, created=now())
-    connection.execute(row.on_conflict_do_nothing(index_elements=["id"]))
+    connection.execute(_BEGIN.of(connection), {"t": turn, "k": lane, "session": session_id, "m": model})
 
 
 def start_calls(connection: Connection, turn: str, ids: Sequence[str]) -> None:
@@ -44,17 +55,48 @@ def started_calls(connection: Connection, turn: str) -> frozenset[str]:
     return frozenset(connection.execute(select(calls.c.call_id).where(calls.c.turn == turn)).scalars())
 
 
-def finish(
-    connection: Connection, turn: str, *, state: str, usage: Usage, model: str = "", asked: int = 0, problem: str = ""
-) -> None:
-    """Write how a turn ended: done, failed or stopped, what it cost, and how often the model was asked."""
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a turn ended: done, failed or stopped, what it cost, and how often the model was asked."""
+
+    state: str
+    model: str = ""
+    usage: Usage = Usage()
+    asked: int = 0
+    problem: str = ""
+
+
+_ENDING = {
+    "state": bindparam("as_state"),
+    "model": bindparam("m"),
+    "prompt_tokens": bindparam("prompt"),
+    "completion_tokens": bindparam("completion"),
+    "cached_tokens": bindparam("cached"),
+    "calls": bindparam("asked"),
+    "problem": bindparam("why"),
+    "ended": now(),
+}
+_FINISH = Upsert(
+    lambda insert: (
+        insert(turns)
+        .values(id=bindparam("t"), lane=bindparam("k"), session_id=bindparam("session"), created=now(), **_ENDING)
+        .on_conflict_do_update(index_elements=["id"], set_=_ENDING)
+    )
+)
+
+
+def finish(connection: Connection, turn: str, lane: str, session_id: str, ending: Ending) -> None:
+    """Write how a turn ended, whether or not it had a journal."""
     values = {
-        "state": state,
-        "prompt_tokens": usage.prompt,
-        "completion_tokens": usage.completion,
-        "cached_tokens": usage.cached,
-        "calls": asked,
-        "problem": problem,
-        "ended": now(),
+        "t": turn,
+        "k": lane,
+        "session": session_id,
+        "as_state": ending.state,
+        "m": ending.model,
+        "prompt": ending.usage.prompt,
+        "completion": ending.usage.completion,
+        "cached": ending.usage.cached,
+        "asked": ending.asked,
+        "why": ending.problem,
     }
-    connection.execute(update(turns).where(turns.c.id == turn).values(**values, **({"model": model} if model else {})))
+    connection.execute(_FINISH.of(connection), values)

@@ -8,13 +8,13 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from pydantic import TypeAdapter
-from sqlalchemy import Connection, RowMapping, func, insert, literal, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, func, insert, literal, select, update
 
 from gateway.bus.order import PAUSES, Dead, Run, Wait, Waiting, decide
 from gateway.errors import Fenced
 from gateway.storage.clock import now
 from gateway.storage.tables import facts, inbox, lanes, sessions
-from gateway.storage.upsert import upsert
+from gateway.storage.upsert import Upsert, upsert
 from gateway.types import Event, Role, SessionKey
 
 SHARDS = 64
@@ -124,12 +124,37 @@ def check_shards(connection: Connection) -> int:
     return int(connection.execute(select(facts.c.value).where(facts.c.name == "shards")).scalar_one())
 
 
+_MAKE_LANE = Upsert(
+    lambda insert: insert(lanes).values(key=bindparam("k"), shard=bindparam("s")).on_conflict_do_nothing()
+)
+_LANE = select(lanes).where(lanes.c.key == bindparam("k")).with_for_update()
+
+
 def hold(connection: Connection, key: SessionKey) -> None:
     """Lock the lane's row, made if need be: inserts and /stop of one lane never overtake each other."""
-    row = upsert(connection, lanes).values(key=str(key), shard=shard_of(str(key))).on_conflict_do_nothing()
-    connection.execute(row)
+    connection.execute(_MAKE_LANE.of(connection), {"k": str(key), "s": shard_of(str(key))})
     if connection.dialect.name == "postgresql":
-        connection.execute(select(lanes.c.key).where(lanes.c.key == str(key)).with_for_update())
+        connection.execute(_LANE, {"k": str(key)})
+
+
+_AHEAD = select(func.count()).where(inbox.c.lane == bindparam("k"), inbox.c.state == "waiting")
+_INSERT = Upsert(
+    lambda insert: (
+        insert(inbox)
+        .values(
+            lane=bindparam("k"),
+            event_key=bindparam("what"),
+            event=bindparam("packed"),
+            role=bindparam("as_role"),
+            command=bindparam("is_command"),
+            burst=bindparam("in_burst"),
+            state=bindparam("as_state"),
+            created=now(),
+        )
+        .on_conflict_do_nothing(index_elements=["event_key"])
+        .returning(inbox.c.id)
+    )
+)
 
 
 def put(
@@ -137,8 +162,7 @@ def put(
 ) -> Put:
     """Store an event that waits for its turn. Beyond `limit` waiting rows it is stored as discarded."""
     hold(connection, key)
-    waiting = select(func.count()).where(inbox.c.lane == str(key), inbox.c.state == "waiting").scalar_subquery()
-    ahead = connection.execute(select(waiting)).scalar_one()
+    ahead = connection.execute(_AHEAD, {"k": str(key)}).scalar_one()
     full = ahead >= limit
     state = "discarded" if full else "waiting"
     id = _insert(connection, key, event_key, event, role, state, command=command)
@@ -154,18 +178,16 @@ def note(connection: Connection, key: SessionKey, event_key: str, event: Event, 
 def _insert(
     connection: Connection, key: SessionKey, event_key: str, event: Event, role: Role, state: str, *, command: bool
 ) -> int | None:
-    row = upsert(connection, inbox).values(
-        lane=str(key),
-        event_key=event_key,
-        event=pack(event),
-        role=str(role),
-        command=command,
-        burst=bool(event.burst),
-        state=state,
-        created=now(),
-    )
-    done = row.on_conflict_do_nothing(index_elements=["event_key"]).returning(inbox.c.id)
-    return connection.execute(done).scalar()
+    row = {
+        "k": str(key),
+        "what": event_key,
+        "packed": pack(event),
+        "as_role": str(role),
+        "is_command": command,
+        "in_burst": bool(event.burst),
+        "as_state": state,
+    }
+    return connection.execute(_INSERT.of(connection), row).scalar()
 
 
 _CLAIM_ROWS = (
@@ -181,9 +203,22 @@ _CLAIM_ROWS = (
         inbox.c.turn,
         now().label("now"),
     )
-    .where(inbox.c.state.in_(OPEN))
+    .where(inbox.c.lane == bindparam("k"), inbox.c.state.in_(OPEN))
     .order_by(inbox.c.id)
     .limit(256)
+)
+_NEW_SESSION = insert(sessions).values(
+    id=bindparam("new"), lane=bindparam("k"), home=bindparam("in_home"), created=now()
+)
+_TAKE_LANE = (
+    update(lanes)
+    .where(lanes.c.key == bindparam("k"))
+    .values(generation=bindparam("next"), session_id=bindparam("current"))
+)
+_TAKE_ROWS = (
+    update(inbox)
+    .where(inbox.c.id.in_(bindparam("ids", expanding=True)))
+    .values(state="claimed", attempts=inbox.c.attempts + 1, turn=bindparam("as_turn"))
 )
 
 
@@ -195,7 +230,7 @@ def claim(connection: Connection, key: SessionKey, session_id: str, home: str) -
     that are still claimed were held by somebody who died.
     """
     lane = _lane(connection, key)
-    rows = connection.execute(_CLAIM_ROWS.where(inbox.c.lane == str(key))).mappings().all()
+    rows = connection.execute(_CLAIM_ROWS, {"k": str(key)}).mappings().all()
     if lane is None or not rows:
         return None
     decision = decide([_waiting(row) for row in rows], rows[0]["now"])
@@ -207,14 +242,10 @@ def claim(connection: Connection, key: SessionKey, session_id: str, home: str) -
     turn = decision.turn or uuid.uuid4().hex
     current = lane["session_id"] or session_id
     if fresh:
-        connection.execute(insert(sessions).values(id=session_id, lane=str(key), home=home, created=now()))
+        connection.execute(_NEW_SESSION, {"new": session_id, "k": str(key), "in_home": home})
     generation = lane["generation"] + 1
-    connection.execute(update(lanes).where(lanes.c.key == str(key)).values(generation=generation, session_id=current))
-    connection.execute(
-        update(inbox)
-        .where(inbox.c.id.in_(decision.ids))
-        .values(state="claimed", attempts=inbox.c.attempts + 1, turn=turn)
-    )
+    connection.execute(_TAKE_LANE, {"k": str(key), "next": generation, "current": current})
+    connection.execute(_TAKE_ROWS, {"ids": decision.ids, "as_turn": turn})
     chosen = [row for row in rows if row["id"] in decision.ids]
     return Claimed(
         lane=key,
@@ -235,8 +266,7 @@ def claim(connection: Connection, key: SessionKey, session_id: str, home: str) -
 
 
 def _lane(connection: Connection, key: SessionKey) -> RowMapping | None:
-    query = select(lanes).where(lanes.c.key == str(key)).with_for_update()
-    return connection.execute(query).mappings().first()
+    return connection.execute(_LANE, {"k": str(key)}).mappings().first()
 
 
 def _waiting(row: RowMapping) -> Waiting:
@@ -244,10 +274,18 @@ def _waiting(row: RowMapping) -> Waiting:
     return Waiting(**{name: row[name] for name in names})
 
 
+_FENCE = (
+    update(lanes)
+    .where(lanes.c.key == bindparam("k"), lanes.c.generation == bindparam("mine"))
+    .values(version=lanes.c.version + 1)
+    .returning(lanes.c.version)
+)
+_DONE = update(inbox).where(inbox.c.id.in_(bindparam("ids", expanding=True))).values(state="done")
+
+
 def fence(connection: Connection, key: SessionKey, generation: int) -> int:
     """Begin every transaction of a turn: return the new version, or raise `Fenced` after a later claim or /stop."""
-    held = update(lanes).where(lanes.c.key == str(key), lanes.c.generation == generation)
-    version = connection.execute(held.values(version=lanes.c.version + 1).returning(lanes.c.version)).scalar()
+    version = connection.execute(_FENCE, {"k": str(key), "mine": generation}).scalar()
     if version is None:
         raise Fenced(f"{key} was claimed or stopped by somebody else")
     return int(version)
@@ -255,7 +293,7 @@ def fence(connection: Connection, key: SessionKey, generation: int) -> int:
 
 def done(connection: Connection, ids: Sequence[int]) -> None:
     """Mark the events of a turn as answered; part of the transaction that stores the answer."""
-    connection.execute(update(inbox).where(inbox.c.id.in_(ids)).values(state="done"))
+    connection.execute(_DONE, {"ids": list(ids)})
 
 
 def give_back(connection: Connection, claimed: Claimed) -> None:

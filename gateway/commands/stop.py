@@ -8,12 +8,13 @@ from sqlalchemy import Connection
 
 from gateway.agent import journal
 from gateway.agent.history import unanswered
+from gateway.agent.journal import Ending
 from gateway.bus import lanes
 from gateway.bus.lanes import Stopped
 from gateway.commands.registry import Asked
 from gateway.delivery import outbox
 from gateway.delivery.prepare import Prepare
-from gateway.messages import Message, Usage
+from gateway.messages import Message
 from gateway.sessions import store
 from gateway.sessions.compose import user_message
 from gateway.types import Reply
@@ -60,9 +61,8 @@ def _keep(connection: Connection, prepare: Prepare, asked: Asked, stopped: Stopp
     outbox.end_live(connection, stopped.turn)
     rest = _rest(said, stopped, shown)
     session, lane = stopped.session_id, str(asked.key)
-    journal.begin(connection, stopped.turn, lane, session, "")
     store.append(connection, session, stopped.turn, rest)
-    journal.finish(connection, stopped.turn, state="stopped", usage=Usage())
+    journal.finish(connection, stopped.turn, lane, session, Ending("stopped"))
 
 
 def _rest(said: tuple[Message, ...], stopped: Stopped, shown: str) -> list[Message]:

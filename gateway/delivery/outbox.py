@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 
 from pydantic import TypeAdapter
-from sqlalchemy import Connection, RowMapping, func, insert, literal, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, literal, select, update
 
 from gateway.bus.lanes import shard_of
 from gateway.storage.clock import now
@@ -79,34 +79,49 @@ class Shown:
     state: str
 
 
+_ADD = insert(outbox).values(created=now())
+
+
 def add(connection: Connection, items: Sequence[Outgoing], turn: str = "") -> list[str]:
     """Store parts in order; return the queues to wake."""
-    for item in items:
-        connection.execute(
-            insert(outbox).values(
-                queue=item.address.queue,
-                shard=shard_of(item.address.queue),
-                address=str(item.address),
-                turn=turn,
-                part=_PART.dump_json(item.part).decode(),
-                edits=item.edits,
-                created=now(),
-            )
-        )
+    if items:
+        connection.execute(_ADD, [_row(item, turn) for item in items])
     return sorted({item.address.queue for item in items})
 
 
-_HEAD = select(outbox, now().label("now")).where(outbox.c.state.in_(OPEN)).order_by(outbox.c.id).limit(1)
+def _row(item: Outgoing, turn: str) -> dict[str, object]:
+    return {
+        "queue": item.address.queue,
+        "shard": shard_of(item.address.queue),
+        "address": str(item.address),
+        "turn": turn,
+        "part": _PART.dump_json(item.part).decode(),
+        "edits": item.edits,
+    }
+
+
+_HEAD = (
+    select(outbox, now().label("now"))
+    .where(outbox.c.state.in_(OPEN), outbox.c.shard == bindparam("s"), outbox.c.queue == bindparam("q"))
+    .order_by(outbox.c.id)
+    .limit(1)
+)
+_SENDING = update(outbox).where(outbox.c.id == bindparam("row")).values(state="sending", attempts=outbox.c.attempts + 1)
+_SENT = (
+    update(outbox)
+    .where(outbox.c.id == bindparam("row"))
+    .values(state="sent", receipt=bindparam("proof"), sent=now(), reason="")
+)
 
 
 def take(connection: Connection, queue: str) -> Taken | Closed | None:
     """Mark the head of a queue as being sent and return it."""
-    row = connection.execute(_HEAD.where(outbox.c.shard == shard_of(queue), outbox.c.queue == queue)).mappings().first()
+    row = connection.execute(_HEAD, {"s": shard_of(queue), "q": queue}).mappings().first()
     if row is None:
         return None
     if row["not_before"] > row["now"]:
         return Closed(row["not_before"] - row["now"])
-    _set(connection, row["id"], state="sending", attempts=row["attempts"] + 1)
+    connection.execute(_SENDING, {"row": row["id"]})
     return _taken(row)
 
 
@@ -130,7 +145,7 @@ def _set(connection: Connection, id: int, **values: object) -> None:
 
 def sent(connection: Connection, id: int, receipt: str) -> None:
     """Store the platform's receipt."""
-    _set(connection, id, state="sent", receipt=receipt, sent=now(), reason="")
+    connection.execute(_SENT, {"row": id, "proof": receipt})
 
 
 def postpone(connection: Connection, id: int, seconds: float, reason: str) -> None:
@@ -246,9 +261,12 @@ def keep_live(connection: Connection, turn: str, address: Address, message_id: s
     connection.execute(row.values(message_id=message_id, shown=text))
 
 
+_END_LIVE = delete(live).where(live.c.turn == bindparam("t"))
+
+
 def end_live(connection: Connection, turn: str) -> None:
     """Forget the live messages of a turn: the outbox has taken them over."""
-    connection.execute(live.delete().where(live.c.turn == turn))
+    connection.execute(_END_LIVE, {"t": turn})
 
 
 def lives(connection: Connection, turn: str) -> list[tuple[Address, str, str]]:

@@ -14,6 +14,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from gateway.metrics import CacheFigures
+
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
@@ -25,17 +27,6 @@ class Bounds:
     entries: int
     idle_seconds: float
     bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """What a cache holds and how it did since the start."""
-
-    entries: int
-    bytes: int
-    hits: int
-    misses: int
-    evictions: int
 
 
 @dataclass(slots=True)
@@ -67,8 +58,9 @@ class Cache(Generic[K, V]):
         self._hits = self._misses = self._evictions = 0
 
     @property
-    def figures(self) -> Figures:
-        return Figures(len(self._held), self._bytes, self._hits, self._misses, self._evictions)
+    def figures(self) -> CacheFigures:
+        """What it holds, and how it did since the start."""
+        return CacheFigures(len(self._held), self._bytes, self._hits, self._misses, self._evictions)
 
     def __contains__(self, key: K) -> bool:
         return key in self._held

@@ -13,13 +13,14 @@ class LiveSession:
     """
     The history of a session as the next request needs it, and the lane's version it is true for.
 
-    `bytes` is the UTF-8 length of all it holds.
+    `stored` says that the prompt is in the rows; `bytes` is the UTF-8 length of all it holds.
     """
 
     id: str
     prompt: str
     version: int
     history: list[Message] = field(default_factory=list)
+    stored: bool = False
     bytes: int = 0
 
     def __post_init__(self) -> None:

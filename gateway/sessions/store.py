@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from gateway.messages import Message, ToolCall
 from gateway.storage.clock import now
@@ -34,6 +34,9 @@ class Stored:
     history: tuple[Message, ...]
 
 
+_APPEND = insert(messages).values(created=now())
+
+
 def append(connection: Connection, session_id: str, turn: str, said: Sequence[Message]) -> None:
     """Add messages at the end of a session; they are never rewritten."""
     rows = [
@@ -46,12 +49,11 @@ def append(connection: Connection, session_id: str, turn: str, said: Sequence[Me
             "calls": _pack(message.calls),
             "call_id": message.call_id,
             "name": message.name,
-            "created": now(),
         }
         for message in said
     ]
-    for row in rows:
-        connection.execute(insert(messages).values(**row))
+    if rows:
+        connection.execute(_APPEND, rows)
 
 
 def _pack(calls: Sequence[ToolCall]) -> str:
@@ -115,11 +117,16 @@ def last_turn(connection: Connection, session_id: str) -> str:
     return connection.execute(query.order_by(turns.c.ended.desc()).limit(1)).scalar() or ""
 
 
+_KEEP_PROMPT = (
+    update(sessions)
+    .where(sessions.c.id == bindparam("session"), sessions.c.prompt == "")
+    .values(prompt=bindparam("text"))
+)
+
+
 def keep_prompt(connection: Connection, session_id: str, prompt: str) -> None:
     """Store the system prompt of a session once; it is the same on every request from then on."""
-    connection.execute(
-        update(sessions).where(sessions.c.id == session_id, sessions.c.prompt == "").values(prompt=prompt)
-    )
+    connection.execute(_KEEP_PROMPT, {"session": session_id, "text": prompt})
 
 
 def title(connection: Connection, session_id: str, text: str) -> None:

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from gateway.agent import journal
 from gateway.agent.history import repair
+from gateway.agent.journal import Ending
 from gateway.agent.loop import Agent, Work
 from gateway.bus import lanes
 from gateway.bus.lanes import Claimed, shard_of
@@ -178,7 +179,7 @@ class Answers:
         replies = [*(Reply(f"*{notice}*") for notice in notices), Reply(finished.text)]
         version, queues = await self._store(claimed, session, work, finished, self._parts(turn, replies, live), past)
         session.extend(work.added)
-        session.version = version
+        session.version, session.stored = version, True
         await self._rooms.sender.wake(queues)
         self._count(finished)
         return "failed" if finished.problem else "done"
@@ -228,23 +229,19 @@ class Answers:
     ) -> tuple[int, list[str]]:
         """Store the end of the turn: messages, parts, events done, counters. All of it or nothing."""
 
+        state = "failed" if finished.problem else "done"
+        ending = Ending(state, work.model.name, finished.usage, finished.calls, finished.problem)
+
         def job(connection: Connection) -> tuple[int, list[str]]:
             version = lanes.fence(connection, claimed.lane, claimed.generation)
-            journal.begin(connection, claimed.turn, str(claimed.lane), claimed.session_id, work.model.name)
-            journal.finish(
-                connection,
-                claimed.turn,
-                state="failed" if finished.problem else "done",
-                usage=finished.usage,
-                model=work.model.name,
-                asked=finished.calls,
-                problem=finished.problem,
-            )
+            journal.finish(connection, claimed.turn, str(claimed.lane), claimed.session_id, ending)
             if past.replaces:
                 store.hide_turn(connection, claimed.session_id, past.replaces, "retry")
-            store.keep_prompt(connection, claimed.session_id, session.prompt)
+            if not session.stored:
+                store.keep_prompt(connection, claimed.session_id, session.prompt)
             store.append(connection, claimed.session_id, claimed.turn, finished.added)
-            outbox.end_live(connection, claimed.turn)
+            if self._settings.edit_every is not None:
+                outbox.end_live(connection, claimed.turn)
             lanes.done(connection, claimed.ids)
             return version, outbox.add(connection, parts, claimed.turn)
 
