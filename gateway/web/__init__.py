@@ -1,0 +1,1 @@
+"""The one HTTP server: the web chat, what platforms call, and what an operator's machines ask."""

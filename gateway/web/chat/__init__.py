@@ -1,0 +1,1 @@
+"""The web chat: an adapter of ours, and the page at its other end."""
