@@ -1,0 +1,46 @@
+"""Which settings do something in this version. The others are known, checked and kept, and say so once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Set
+from fnmatch import fnmatchcase
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import PydanticUndefined, to_jsonable_python
+
+from gateway.config.node import Branch, said
+from gateway.config.reading import data
+from gateway.config.shape import Unit, units
+
+IN_EFFECT = tuple(
+    """
+    model.* fallback_providers agent.max_turns workspace.* terminal.*
+    sessions.group_sessions_per_user sessions.thread_sessions_per_user
+    gateway.* streaming.* access.allow_all access.owners delivery.* log.* web.*
+    """.split()  # noqa: SIM905 (a table, to be read)
+)
+"""A room that begins to heed a setting adds it here. Platforms are in effect as soon as they are built."""
+
+
+def warn_of_idle(tree: Branch, root: type[BaseModel], built: Set[str], warn: Callable[[str], None]) -> None:
+    """Warn of every key that is set to something else than its default and changes nothing."""
+    for unit in units(tree, root):
+        if not _heeded(unit, built) and not _is_default(unit):
+            warn(f"{unit.origin}: {said(unit.path)}: accepted, but not in effect in this version")
+
+
+def _heeded(unit: Unit, built: Set[str]) -> bool:
+    if unit.path[0] == "platforms":
+        return unit.path[1] in built and "display" not in unit.path
+    return any(fnmatchcase(said(unit.path), pattern) for pattern in IN_EFFECT)
+
+
+def _is_default(unit: Unit) -> bool:
+    value: Any = data(unit.node, unit.slot)
+    default = unit.slot.field.get_default(call_default_factory=True) if unit.slot.field else PydanticUndefined
+    if default is PydanticUndefined:
+        return False
+    if unit.slot.secret and not value:
+        return True
+    return bool(value == to_jsonable_python(default, fallback=str))

@@ -1,0 +1,91 @@
+"""`memory` and `skills`: what the agent keeps from one conversation to the next."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, SecretStr
+
+from gateway.config.sections.base import Section
+
+
+class MemoryServiceSettings(Section):
+    """A memory service outside this machine; what is empty here is looked for in its own file and variables."""
+
+    api_key: SecretStr = SecretStr("")
+    """The key of the service."""
+    endpoint: str = ""
+    """Its address; empty is the public one."""
+
+
+class HindsightSettings(MemoryServiceSettings):
+    """Hindsight."""
+
+    bank_id: str = "hermes"
+    """The bank that memories are kept in."""
+
+
+class SupermemorySettings(MemoryServiceSettings):
+    """Supermemory."""
+
+    container_tag: str = "hermes"
+    """The container that memories are kept in."""
+
+
+class HolographicSettings(Section):
+    """The store of facts in a file of the home."""
+
+    min_trust: float = Field(0.3, ge=0, le=1)
+    """Facts that are trusted less are not recalled."""
+
+
+class MemorySettings(Section):
+    """Notes on the world and on the person."""
+
+    memory_enabled: bool = True
+    """Keep MEMORY.md."""
+    user_profile_enabled: bool = True
+    """Keep USER.md."""
+    memory_char_limit: int = Field(2200, ge=1, le=1_000_000)
+    """Characters of MEMORY.md."""
+    user_char_limit: int = Field(1375, ge=1, le=1_000_000)
+    """Characters of USER.md."""
+    nudge_interval: int = Field(10, ge=0)
+    """Messages of a person between two reviews of what to remember; 0 is never."""
+    flush_min_turns: int = Field(6, ge=0)
+    """Messages a session needs to be reviewed when it ends; 0 is never."""
+    provider: str = ""
+    """honcho, mem0, retaindb, supermemory, hindsight, holographic, byterover, openviking or a plugin's name."""
+    write_approval: Literal["allow", "stage", "block"] = "allow"
+    """Writes of the agent take effect, wait for approval, or are refused."""
+    scope: Literal["person", "home"] = "person"
+    """Whose the notes are: each person's own, or one store for everybody in this home."""
+    honcho: MemoryServiceSettings = MemoryServiceSettings()
+    """Honcho."""
+    mem0: MemoryServiceSettings = MemoryServiceSettings()
+    """Mem0."""
+    retaindb: MemoryServiceSettings = MemoryServiceSettings()
+    """RetainDB."""
+    supermemory: SupermemorySettings = SupermemorySettings()
+    """Supermemory."""
+    hindsight: HindsightSettings = HindsightSettings()
+    """Hindsight."""
+    holographic: HolographicSettings = HolographicSettings()
+    """The store of facts in a file of the home."""
+    byterover: MemoryServiceSettings = MemoryServiceSettings()
+    """ByteRover."""
+    openviking: MemoryServiceSettings = MemoryServiceSettings()
+    """OpenViking."""
+
+
+class SkillSettings(Section):
+    """Skills: what the agent has learned to do."""
+
+    creation_nudge_interval: int = Field(15, ge=0)
+    """Calls of tools after which the agent considers a new skill; 0 is never."""
+    external_dirs: list[str] = []
+    """More directories with skills, read only."""
+    disabled: list[str] = []
+    """Names of skills that are not shown."""
+    write_approval: bool = False
+    """Skills the agent writes wait for approval."""
