@@ -13,7 +13,6 @@ from gateway.errors import GatewayError
 from gateway.metrics import CONTENT_TYPE
 from gateway.web.site import Check, Here
 
-CHECK_SECONDS = 2.0
 OK, DRAINING = "ok", "draining"
 
 
@@ -45,7 +44,7 @@ def health_router() -> APIRouter:
         if site.draining():
             return _status({"gateway": DRAINING}, DRAINING)
         names = list(site.checks)
-        results = await asyncio.gather(*(_outcome(site.checks[name]) for name in names))
+        results = await asyncio.gather(*(_outcome(site.checks[name], site.check_seconds) for name in names))
         failed = {name: result for name, result in zip(names, results, strict=True) if result}
         return _status(failed, "not ready", details=not site.password)
 
@@ -71,13 +70,13 @@ def _status(failed: dict[str, str], word: str, *, details: bool = True) -> Respo
     return JSONResponse({"status": word, **shown}, 503)
 
 
-async def _outcome(check: Check) -> str:
+async def _outcome(check: Check, seconds: float) -> str:
     """Return what is wrong, empty where nothing is."""
     try:
-        async with asyncio.timeout(CHECK_SECONDS):
+        async with asyncio.timeout(seconds):
             await check()
     except TimeoutError:
-        return f"no answer within {CHECK_SECONDS:g} s"
+        return f"no answer within {seconds:g} s"
     except GatewayError as error:
         return str(error)
     return ""

@@ -47,6 +47,7 @@ class Site:
     chat: WebChat | None = None
     hooks: Mapping[str, AsgiApp] = field(default_factory=dict)
     checks: Mapping[str, Check] = field(default_factory=dict)
+    check_seconds: float = 2.0
     started: Callable[[], bool] = lambda: True
     draining: Callable[[], bool] = lambda: False
 
