@@ -8,7 +8,6 @@ this machine and nothing may have been forwarded; and whatever changes or stream
 from __future__ import annotations
 
 import hashlib
-import ipaddress
 import re
 import secrets
 from collections.abc import Callable
@@ -18,6 +17,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from gateway.web.local import loopback
 
 PAGE_HEADER = "x-hermes-page"
 """Our page sends it with every request; another origin cannot, without asking first, and is never allowed."""
@@ -58,18 +59,6 @@ def new_token() -> str:
 def token_hash(token: str) -> str:
     """Return what we keep of a browser's secret."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def loopback(host: str) -> bool:
-    """Say whether an address or a name is this machine's own."""
-    if host.lower() == "localhost":
-        return True
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-    return (mapped or address).is_loopback
 
 
 def from_here(scope: Scope, headers: Headers) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from gateway.errors import ConfigError
-from gateway.web.security import loopback
+from gateway.web.local import loopback
 
 
 class WebSettings(BaseModel):

@@ -7,7 +7,8 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from gateway.access import people
-from gateway.web.security import loopback, new_token, token_hash
+from gateway.web.local import loopback
+from gateway.web.security import new_token, token_hash
 from tests.unit.web.conftest import ORIGIN, Message, Office
 
 EVERYTHING = [
