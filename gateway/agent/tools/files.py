@@ -1,0 +1,160 @@
+"""read_file and write_file.
+
+In: a path in the workspace of the turn, or one to read beneath a folder the settings add. Out: a page of text, or a
+file that is whole or not there. Only regular files; links are followed as long as they stay inside.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+from pydantic import Field
+
+from gateway.agent.tools.beneath import beneath
+from gateway.agent.tools.page import MOST_LINES, page
+from gateway.errors import ToolError
+from gateway.toolkit.function import Tool, tool
+from gateway.toolkit.limits import brief
+from gateway.types import Role, Turn
+
+READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC
+CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+WHY = {
+    errno.ENOENT: "there is no such file",
+    errno.ENOTDIR: "a part of the path is not a folder",
+    errno.EISDIR: "it is a folder",
+    errno.ELOOP: "there are too many links on the way, or one that just changed",
+    errno.ENAMETOOLONG: "the name is too long",
+    errno.EACCES: "it may not be opened",
+    errno.ENXIO: "it is not a regular file",
+    errno.ENOSPC: "the disk is full; nothing was changed",
+    errno.EDQUOT: "the disk quota is used up; nothing was changed",
+    errno.EROFS: "the disk is read-only",
+}
+
+
+def file_tools(read_dirs: Sequence[Path] = ()) -> tuple[Tool, Tool]:
+    """Return read_file and write_file; `read_dirs` may be read besides the workspace."""
+
+    @tool(parallel=True, repeatable=True, role=Role.MEMBER)
+    def read_file(
+        path: str,
+        turn: Turn,
+        offset: Annotated[int, Field(ge=1)] = 1,
+        limit: Annotated[int, Field(ge=1, le=MOST_LINES)] = MOST_LINES,
+    ) -> str:
+        """
+        Read a text file as numbered lines. A long file comes in pages; the last line says where the next one begins.
+
+        Args:
+            path: The file, relative to the workspace.
+            offset: The first line, counted from 1.
+            limit: How many lines at most.
+        """
+        root, inside = _place(path, (_workspace(turn), *read_dirs))
+        with _said(path), beneath(root, inside) as (folder, name), _regular(folder, name) as file:
+            return page(file, offset=offset, limit=limit)
+
+    @tool(role=Role.MEMBER)
+    def write_file(path: str, content: str, turn: Turn) -> str:
+        """
+        Write a text file, in place of what it held before. Folders on the way are made.
+
+        Args:
+            path: The file, relative to the workspace.
+            content: All of its new content.
+        """
+        root, inside = _place(path, (_workspace(turn),))
+        data = content.encode()
+        with _said(path), beneath(root, inside, make_folders=True) as (folder, name):
+            mode = _mode(folder, name)
+            _replace(folder, name, data, mode)
+        lines = content.count("\n") + (not content.endswith("\n") and content != "")
+        return f"{'wrote' if mode is None else 'replaced'} {brief(path)}: {lines:,} lines, {len(data):,} bytes"
+
+    return read_file, write_file
+
+
+def _workspace(turn: Turn) -> Path:
+    if not turn.workspace:
+        raise ToolError("this conversation has no workspace folder")
+    return Path(turn.workspace)
+
+
+def _place(path: str, roots: Sequence[Path]) -> tuple[Path, str]:
+    """Say beneath which of our folders a path lies, by its spelling, and its path there."""
+    if not path.strip():
+        raise ToolError("the path is empty")
+    if path.startswith("~/"):  # the workspace is the home of what runs in it
+        return roots[0], path[2:]
+    if not path.startswith("/"):
+        return roots[0], path
+    absolute = Path("/" + path.lstrip("/"))  # two slashes would be a root of their own
+    for root in roots:
+        if absolute.is_relative_to(root):
+            return root, str(absolute.relative_to(root))
+    raise ToolError(f"{brief(path)} is not in the workspace; paths are relative to it")
+
+
+@contextmanager
+def _said(path: str) -> Iterator[None]:
+    """Say of which path an error speaks."""
+    try:
+        yield
+    except ToolError as error:
+        raise ToolError(f"{brief(path)}: {error}") from None
+    except OSError as error:
+        raise ToolError(f"{brief(path)}: {WHY.get(error.errno or 0, error.strerror)}") from error
+
+
+@contextmanager
+def _regular(folder: int, name: str) -> Iterator[BinaryIO]:
+    descriptor = os.open(name, READ, dir_fd=folder)
+    try:
+        _check_kind(os.fstat(descriptor).st_mode)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            yield file
+    finally:
+        os.close(descriptor)
+
+
+def _check_kind(mode: int) -> None:
+    if stat.S_ISDIR(mode):
+        raise ToolError("it is a folder")
+    if not stat.S_ISREG(mode):
+        raise ToolError("it is not a regular file")
+
+
+def _mode(folder: int, name: str) -> int | None:
+    """Return the permissions of a file that is to be replaced, None where there is none."""
+    try:
+        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return None
+    _check_kind(mode)
+    return mode & 0o777
+
+
+def _replace(folder: int, name: str, data: bytes, mode: int | None) -> None:
+    beside = f".{secrets.token_hex(8)}.tmp"
+    descriptor = os.open(beside, CREATE, 0o644, dir_fd=folder)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            if mode is not None:
+                os.fchmod(descriptor, mode)
+            file.write(data)
+            file.flush()
+            os.fsync(descriptor)
+        os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(beside, dir_fd=folder)
+        raise
+    os.fsync(folder)
