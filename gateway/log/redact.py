@@ -42,6 +42,10 @@ BEHIND = re.compile(
     r"""["']{0,2}\s{0,3}[:=]\s{0,3}["']{0,2})(?:bearer |basic |bot )?(?!\*\*\*)[^\s"'&,;{}\[\]]{4,}""",
     re.IGNORECASE,
 )
+LONG = re.compile(r"[A-Za-z0-9_/.-]{15}|PRIVATE KEY")
+"""What every key holds. Most lines hold none of it, and are done with at once."""
+NAMED = re.compile("bearer|auth|key|token|secret|passw", re.IGNORECASE)
+"""What stands before every value that is secret by its name."""
 URL = re.compile(r"(\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@?#]{0,100}):[^\s/@]{1,500}@", re.IGNORECASE)
 
 
@@ -57,9 +61,15 @@ class Redactor:
         """Return the text without secrets."""
         if self._ours is not None:
             text = self._ours.sub(MASK, text)
-        text = URL.sub(rf"\1:{MASK}@", text)
-        text = KEYS.sub(MASK, text)
-        return BEHIND.sub(lambda found: (found[1] or found[2]) + MASK, text)
+        if "://" in text:
+            text = URL.sub(rf"\1:{MASK}@", text)
+        if LONG.search(text):
+            text = KEYS.sub(MASK, text)
+        return BEHIND.sub(_keep_name, text) if NAMED.search(text) else text
+
+
+def _keep_name(found: re.Match[str]) -> str:
+    return (found[1] or found[2]) + MASK
 
 
 def _forms(secret: str) -> set[str]:

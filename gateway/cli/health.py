@@ -1,0 +1,60 @@
+"""``health``: one question to the running gateway, for container probes and people."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.request import ProxyHandler, Request, build_opener
+
+import click
+
+from gateway.cli import exits
+from gateway.cli.command import command
+from gateway.cli.output import Failure, Output
+
+ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
+"""Where to ask a server that listens on every address."""
+LONGEST = 64 * 1024
+
+
+@command("health")
+@click.option("--quick", is_flag=True, help="Ask only whether it is alive, not whether it is ready.")
+@click.option("--timeout", default=5.0, show_default=True, type=click.FloatRange(0.1, 300), help="Seconds to wait.")
+def health(output: Output, *, quick: bool, timeout: float) -> int:
+    """Ask the gateway of this home whether it is well: exit code 0 yes, 1 not ready, 5 no answer."""
+    from gateway.config import load
+
+    asked = output.options
+    web = load(Path(asked.home) if asked.home else None).settings.web
+    host = ANYWHERE.get(web.host, web.host)
+    url = f"http://{f'[{host}]' if ':' in host else host}:{web.port}/{'healthz' if quick else 'readyz'}"
+    status, document = _ask(url, timeout)
+    well = status == 200
+    state = str(document.get("status", "")) or ("ok" if well else f"HTTP {status}")
+    output.answer({"ok": well, "url": url, **document}, [f"{url}: {state}"])
+    return exits.OK if well else exits.FAILURE
+
+
+def _ask(url: str, timeout: float) -> tuple[int, dict[str, Any]]:
+    """Return the status and the JSON of an answer; a proxy of the environment has no part in it."""
+    opener = build_opener(ProxyHandler({}))
+    try:
+        with opener.open(Request(url, headers={"Accept": "application/json"}), timeout=timeout) as answer:
+            return answer.status, _document(answer.read(LONGEST))
+    except HTTPError as error:
+        with error:
+            return error.code, _document(error.read(LONGEST))
+    except (URLError, OSError, ValueError) as error:
+        reason = getattr(error, "reason", error)
+        why = getattr(reason, "strerror", None) or reason
+        raise Failure(f"no gateway answers at {url}: {why}", code=exits.UNREACHABLE) from error
+
+
+def _document(content: bytes) -> dict[str, Any]:
+    try:
+        document = json.loads(content)
+    except ValueError:
+        return {}
+    return document if isinstance(document, dict) else {}
