@@ -22,7 +22,8 @@ def open_database(url: str, home: Path) -> Database:
         from gateway.storage.postgres import Postgres
 
         return Postgres(url)
+    # The URL itself is not repeated: it may hold a password.
     raise ConfigError(
-        f"gateway.database: {scheme or url!r} is not a database we know",
+        "gateway.database: this is not a database we know",
         hint="write sqlite:///state.db or postgresql://user@host/name",
     )

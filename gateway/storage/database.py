@@ -15,15 +15,17 @@ from gateway.contracts.resource import Resource
 T = TypeVar("T")
 Job = Callable[[Connection], T]
 
+NOT_OPEN = "the database is not open"
+
 
 class Database(Resource, ABC):
     """
     The only store of record.
 
     A job is a plain function of an open connection; it runs in a thread, whole and in one transaction. A job that was
-    handed over runs even if its caller is cancelled: what happened is read from the rows. A job may run twice (a
-    deadlock), so it touches nothing but its connection. Raises `StorageError` with one sentence where the database
-    itself refuses; whatever the job raises rolls it back and reaches the caller.
+    handed over runs even if its caller is cancelled: what happened is read from the rows. A job may run twice (after a
+    deadlock, or where the commit it shared failed), so it touches nothing but its connection. Raises `StorageError`
+    with one sentence where the database itself refuses; whatever the job raises rolls it back and reaches the caller.
     """
 
     url: str
@@ -40,12 +42,20 @@ class Database(Resource, ABC):
 
 async def in_thread(pool: ThreadPoolExecutor, run: Callable[[], T]) -> T:
     """Run to the end in a thread of the pool, even if the caller is cancelled."""
-    future = asyncio.get_running_loop().run_in_executor(pool, run)
-    future.add_done_callback(_hear)
+    future = asyncio.get_running_loop().run_in_executor(pool, whole, run)
+    future.add_done_callback(hear)
     return await asyncio.shield(future)
 
 
-def _hear(future: asyncio.Future[T]) -> None:
+def whole(run: Callable[[], T]) -> T:
+    """Run; a `StopIteration` of it comes out as another error, since no future can hold one."""
+    try:
+        return run()
+    except StopIteration as error:
+        raise RuntimeError("a job ended with StopIteration") from error
+
+
+def hear(future: asyncio.Future[T]) -> None:
     """Take note of an error nobody is left to hear."""
     if not future.cancelled():
         future.exception()

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Self
 
-from sqlalchemy import create_engine, make_url, text
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy import URL, Engine, create_engine, make_url, text
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
 
 from gateway.errors import ConfigError, StorageError
-from gateway.storage.database import Database, Job, T, in_thread
+from gateway.storage.database import NOT_OPEN, Database, Job, T, in_thread
 from gateway.storage.migrate import migrate
 
 CONNECTIONS = 8
@@ -27,8 +28,9 @@ class Postgres(Database):
     """A server that many processes share. The commit returns when the server says it is durable."""
 
     def __init__(self, url: str) -> None:
-        parsed = make_url(url).set(drivername="postgresql+psycopg")
-        self.url = parsed.set(drivername="postgresql").render_as_string(hide_password=True)
+        parsed = _parsed(url)
+        self.url = _shown(parsed)
+        self._open = False
         try:
             self._engine = create_engine(
                 parsed,
@@ -42,13 +44,23 @@ class Postgres(Database):
                 "gateway.database: the Postgres driver is not installed", hint="install hermes-gateway[postgres]"
             ) from error
 
+        # A job that writes through the wrong door would work here and fail on SQLite.
+        self._reading = self._engine.execution_options(postgresql_readonly=True)
+
     async def __aenter__(self) -> Self:
         self._threads = ThreadPoolExecutor(CONNECTIONS, "postgres")
-        await in_thread(self._threads, self._prepare)
+        self._open = True
+        try:
+            await in_thread(self._threads, self._prepare)
+        except BaseException:
+            await self.__aexit__()
+            raise
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._threads.shutdown(wait=True)
+        """Close once everything that was handed over has ended."""
+        self._open = False
+        await asyncio.to_thread(self._threads.shutdown)
         self._engine.dispose()
 
     def _prepare(self) -> None:
@@ -57,21 +69,27 @@ class Postgres(Database):
             migrate(connection)
 
     async def write(self, job: Job[T]) -> T:
-        return await in_thread(self._threads, lambda: self._run(job))
+        return await self._run(self._engine, job)
 
     async def read(self, job: Job[T]) -> T:
-        return await in_thread(self._threads, lambda: self._run(job))
+        return await self._run(self._reading, job)
 
-    def _run(self, job: Job[T]) -> T:
+    async def _run(self, engine: Engine, job: Job[T]) -> T:
+        if not self._open:
+            raise StorageError(NOT_OPEN)
+        return await in_thread(self._threads, lambda: self._tried(engine, job))
+
+    def _tried(self, engine: Engine, job: Job[T]) -> T:
+        """Run the job, again where the server gave it up for another's sake."""
         with self._told():
             for _ in range(TRIES - 1):
                 try:
-                    with self._engine.begin() as connection:
+                    with engine.begin() as connection:
                         return job(connection)
                 except OperationalError as error:
                     if getattr(error.orig, "sqlstate", None) not in GIVEN_UP:
                         raise
-            with self._engine.begin() as connection:
+            with engine.begin() as connection:
                 return job(connection)
 
     @contextmanager
@@ -84,3 +102,19 @@ class Postgres(Database):
             raise StorageError(f"{self.url} cannot be used: {first}; check gateway.database and the server") from error
         except DBAPIError as error:
             raise StorageError(f"{self.url}: {str(error.orig).strip().partition(chr(10))[0]}") from error
+
+
+def _parsed(url: str) -> URL:
+    try:
+        return make_url(url).set(drivername="postgresql+psycopg")
+    except (ArgumentError, ValueError) as error:
+        raise ConfigError(
+            "gateway.database: this URL cannot be read", hint="write postgresql://user:password@host:5432/name"
+        ) from error
+
+
+def _shown(url: URL) -> str:
+    """Return the URL as a person may see it: libpq takes passwords in the query, too."""
+    secret = [name for name in url.query if "password" in name]
+    shown = url.set(drivername="postgresql").difference_update_query(secret)
+    return shown.render_as_string(hide_password=True)

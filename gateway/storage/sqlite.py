@@ -7,19 +7,20 @@ import logging
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import NullPool, QueuePool
+from sqlalchemy.pool import QueuePool
 
 from gateway.errors import StorageError
-from gateway.storage.database import Database, Job, T, _hear, in_thread
+from gateway.storage.database import NOT_OPEN, Database, Job, T, hear, in_thread, whole
 from gateway.storage.migrate import migrate
 
 log = logging.getLogger(__name__)
@@ -35,92 +36,123 @@ BUSY_SECONDS = 10.0
 class _Order:
     job: Callable[[Connection], Any]
     future: asyncio.Future[Any]
-    loop: asyncio.AbstractEventLoop
 
 
 class SQLite(Database):
     """A file in WAL mode with synchronous=FULL: a write that returned survives a power cut."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, busy_seconds: float = BUSY_SECONDS) -> None:
         self._path = path
         self.url = f"sqlite:///{path}"
         self._orders: queue.SimpleQueue[_Order | None] = queue.SimpleQueue()
+        self._busy_seconds = busy_seconds
+        self._open = False
 
     async def __aenter__(self) -> Self:
+        self._loop = asyncio.get_running_loop()
         self._readers = ThreadPoolExecutor(READERS, "sqlite-read")
-        self._reading = _engine(self._path, "BEGIN", read_only=True)
-        self._writing = _engine(self._path, "BEGIN IMMEDIATE")
-        await in_thread(self._readers, self._prepare)
+        self._reading = _engine(self._path, "BEGIN", READERS, self._busy_seconds, read_only=True)
+        self._writing = _engine(self._path, "BEGIN IMMEDIATE", 1, self._busy_seconds)
         self._writer = threading.Thread(target=self._write_on, name="sqlite-write", daemon=True)
         self._writer.start()
+        self._open = True
+        try:
+            await in_thread(self._readers, self._prepare)
+        except BaseException:
+            await self.__aexit__()
+            raise
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        """Close once everything that was handed over is stored."""
+        self._open = False
         self._orders.put(None)
-        await in_thread(self._readers, self._writer.join)
+        await asyncio.to_thread(self._end)
+
+    def _end(self) -> None:
+        self._writer.join()
         self._readers.shutdown(wait=True)
         self._reading.dispose()
         self._writing.dispose()
 
     def _prepare(self) -> None:
-        with _told(self._path):
+        with _reached(self._path):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            with self._writing.connect() as connection, connection.begin():
-                migrate(connection)
+        with _told(self._path), self._writing.begin() as connection:
+            migrate(connection)
 
     async def write(self, job: Job[T]) -> T:
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[T] = loop.create_future()
-        future.add_done_callback(_hear)
-        self._orders.put(_Order(job, future, loop))
+        if not self._open:
+            raise StorageError(NOT_OPEN)
+        future: asyncio.Future[T] = self._loop.create_future()
+        future.add_done_callback(hear)
+        self._orders.put(_Order(job, future))
         return await asyncio.shield(future)
 
     async def read(self, job: Job[T]) -> T:
-        return await in_thread(self._readers, lambda: self._read(job))
+        if not self._open:
+            raise StorageError(NOT_OPEN)
+        return await in_thread(self._readers, lambda: self._once(self._reading, job))
 
-    def _read(self, job: Job[T]) -> T:
-        with _told(self._path), self._reading.connect() as connection, connection.begin():
+    def _once(self, engine: Engine, job: Job[T]) -> T:
+        with _told(self._path), engine.begin() as connection:
             return job(connection)
 
     def _write_on(self) -> None:
         """Be the writer thread: until told to end, commit whatever waits, together."""
-        with self._writing.connect() as connection:
-            ended = False
-            while not ended:
-                orders = [self._orders.get()]
-                while len(orders) < SHARE and not self._orders.empty():
-                    orders.append(self._orders.get())
-                ended = None in orders
-                batch = [order for order in orders if order is not None]
-                if batch:
-                    _answer(batch, self._commit(connection, batch))
+        ended = False
+        while not ended:
+            orders = [self._orders.get()]
+            while len(orders) < SHARE and not self._orders.empty():
+                orders.append(self._orders.get())
+            ended = None in orders
+            batch = [order for order in orders if order is not None]
+            if batch:
+                self._answer(batch, self._commit([order.job for order in batch]))
 
-    def _commit(self, connection: Connection, batch: list[_Order]) -> list[Any]:
-        """Return what each job gave, or the exception it ended with."""
-        results: list[Any] = []
+    def _commit(self, jobs: Sequence[Job[Any]]) -> list[Any]:
+        """Return what each job gave, or how it failed. Where a shared commit fails, each job gets one of its own."""
+        began = False
         try:
-            with _told(self._path), connection.begin() as transaction:
-                if len(batch) == 1:
-                    results.append(_alone(batch[0].job, connection))
-                    if isinstance(results[0], _Failed):
-                        transaction.rollback()
-                else:
-                    results += [self._beside(order.job, connection) for order in batch]
-        except Exception as error:  # noqa: BLE001 - the writer thread must outlive any commit
-            return [result if isinstance(result, _Failed) else _Failed(error) for result in results] + [
-                _Failed(error) for _ in batch[len(results) :]
-            ]
-        return results
+            if len(jobs) > 1:
+                with _told(self._path), self._writing.begin() as connection:
+                    began = True
+                    return [self._beside(job, connection) for job in jobs]
+        except StorageError as error:
+            if not began:
+                return [_Failed(error)] * len(jobs)
+        return [_tried(partial(self._once, self._writing, job)) for job in jobs]
 
-    def _beside(self, job: Callable[[Connection], Any], connection: Connection) -> Any:
+    def _beside(self, job: Job[Any], connection: Connection) -> Any:
         """Run one of several jobs of a commit in a savepoint of its own."""
-        savepoint = connection.begin_nested()
-        result = _alone(job, connection)
+        # Said to the driver, since SQLAlchemy compiles its own savepoint statements anew each time.
+        connection.exec_driver_sql("SAVEPOINT job")
+        result = _tried(partial(self._said, job, connection))
         if isinstance(result, _Failed):
-            savepoint.rollback()
-        else:
-            savepoint.commit()
+            connection.exec_driver_sql("ROLLBACK TO job")
+        connection.exec_driver_sql("RELEASE job")
         return result
+
+    def _said(self, job: Job[T], connection: Connection) -> T:
+        with _told(self._path):
+            return job(connection)
+
+    def _answer(self, batch: Sequence[_Order], results: Sequence[Any]) -> None:
+        """Hand the results over with one wake-up of the loop."""
+
+        def hand_over() -> None:
+            for order, result in zip(batch, results, strict=True):
+                if order.future.done():
+                    continue
+                if isinstance(result, _Failed):
+                    order.future.set_exception(result.error)
+                else:
+                    order.future.set_result(result)
+
+        try:
+            self._loop.call_soon_threadsafe(hand_over)
+        except RuntimeError:
+            log.warning("the event loop ended before it heard of %d writes; they are stored", len(batch))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,36 +160,19 @@ class _Failed:
     error: BaseException
 
 
-def _alone(job: Callable[[Connection], Any], connection: Connection) -> Any:
+def _tried(run: Callable[[], Any]) -> Any:
     try:
-        with _told(None):
-            return job(connection)
-    except Exception as error:  # noqa: BLE001 - the job's error is its caller's
+        return whole(run)
+    except BaseException as error:  # noqa: BLE001 - the job's error is its caller's, and the writer thread lives on
         return _Failed(error)
 
 
-def _answer(batch: list[_Order], results: list[Any]) -> None:
-    """Hand the results over with one wake-up of the loop."""
-
-    def hand_over() -> None:
-        for order, result in zip(batch, results, strict=True):
-            if order.future.done():
-                continue
-            if isinstance(result, _Failed):
-                order.future.set_exception(result.error)
-            else:
-                order.future.set_result(result)
-
-    try:
-        batch[0].loop.call_soon_threadsafe(hand_over)
-    except RuntimeError:
-        log.warning("the event loop ended before it heard of %d writes; they are stored", len(batch))
-
-
-def _engine(path: Path, begin: str, *, read_only: bool = False) -> Engine:
-    pool: dict[str, Any] = {"poolclass": QueuePool, "pool_size": READERS} if read_only else {"poolclass": NullPool}
+def _engine(path: Path, begin: str, connections: int, busy_seconds: float, *, read_only: bool = False) -> Engine:
     engine = create_engine(
-        f"sqlite:///{path}", connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False}, **pool
+        URL.create("sqlite", database=str(path)),
+        connect_args={"timeout": busy_seconds, "check_same_thread": False},
+        poolclass=QueuePool,
+        pool_size=connections,
     )
 
     @event.listens_for(engine, "connect")
@@ -176,61 +191,68 @@ def _engine(path: Path, begin: str, *, read_only: bool = False) -> Engine:
 
 
 @contextmanager
-def _told(path: Path | None) -> Iterator[None]:
+def _told(path: Path) -> Iterator[None]:
     """Turn what SQLite says into one sentence."""
     try:
         yield
     except (DBAPIError, sqlite3.Error) as error:
         raise StorageError(_sentence(str(getattr(error, "orig", error)), path)) from error
+
+
+@contextmanager
+def _reached(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
-        raise StorageError(f"{path}: {error.strerror or error}") from error
+        raise StorageError(f"{path} cannot be reached: {error.strerror or error}; set gateway.database") from error
 
 
-def _sentence(said: str, path: Path | None) -> str:
-    where = path or "the database"
+def _sentence(said: str, path: Path) -> str:
     known = {
-        "locked": f"{where} is locked by another program; close it and try again",
-        "is full": f"the disk that holds {where} is full; free some space, nothing was lost",
-        "malformed": f"{where} is damaged; restore a backup, or move the file away to start afresh",
-        "not a database": f"{where} is not a SQLite database; move the file away or set gateway.database",
-        "readonly": f"{where} cannot be written; check its owner and the folder's permissions",
-        "unable to open": f"{where} cannot be opened; check that the folder exists and may be written",
-        "disk I/O": f"the disk that holds {where} reports an error; check it before anything else",
+        "locked": f"{path} is locked by another program; close it and try again",
+        "is full": f"the disk that holds {path} is full; free some space, nothing was lost",
+        "malformed": f"{path} is damaged; restore a backup, or move the file away to start afresh",
+        "not a database": f"{path} is not a SQLite database; move the file away or set gateway.database",
+        "readonly": f"{path} cannot be written; check its owner and the folder's permissions",
+        "unable to open": f"{path} cannot be opened; check that the folder exists and may be written",
+        "disk I/O": f"the disk that holds {path} reports an error; check it before anything else",
     }
-    return next((text for sign, text in known.items() if sign in said), f"{where}: {said}")
+    return next((text for sign, text in known.items() if sign in said), f"{path}: {said}")
 
 
 def choose_file(path: Path) -> Path:
     """
-    Return the file that is ours: `path`, or ``gateway.db`` beside it where another program's tables are in `path`.
+    Return the file that is ours: `path`, or ``gateway.db`` beside a ``state.db`` that holds another program's tables.
 
-    Raises `StorageError` where both are ours.
+    Raises `StorageError` where both are ours, and where another file than ``state.db`` is another program's.
     """
+    mine, empty = _ours(path), not _names(path)
+    if path.name != "state.db":
+        if mine or empty:
+            return path
+        raise StorageError(f"{path} holds another program's tables; set gateway.database to a file of our own")
     beside = path.with_name("gateway.db")
-    if path.name != "state.db" or not path.exists():
-        return beside if path.name == "state.db" and _ours(beside) else path
-    mine, other = _ours(path), _ours(beside)
+    other = _ours(beside)
     if mine and other:
         raise StorageError(f"{path} and {beside.name} both hold our tables; move away the one you do not want")
-    if mine or _empty(path):
+    if mine or (empty and not other):
         return path
-    log.warning("%s belongs to another program and is left alone; we use %s", path, beside.name)
+    if not empty:
+        log.warning("%s belongs to another program and is left alone; we use %s", path, beside.name)
     return beside
 
 
 def _ours(path: Path) -> bool:
-    return "alembic_version" in _names(path) and "lanes" in _names(path)
-
-
-def _empty(path: Path) -> bool:
-    return not _names(path)
+    return {"alembic_version", "lanes"} <= _names(path)
 
 
 def _names(path: Path) -> set[str]:
-    if not path.exists():
-        return set()
+    """Return the tables of a file; none where there is no file."""
+    with _reached(path):
+        if not path.exists():
+            return set()
     with _told(path):
-        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=BUSY_SECONDS)
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
         try:
             return {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         finally:
