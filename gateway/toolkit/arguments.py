@@ -19,6 +19,7 @@ from gateway.errors import ToolError
 from gateway.messages import ToolCall
 from gateway.toolkit.limits import brief
 from gateway.toolkit.repair import repair
+from gateway.types import clean
 
 log = logging.getLogger(__name__)
 
@@ -44,9 +45,9 @@ def parse_arguments(call: ToolCall, spec: ToolSpec) -> dict[str, Any]:
 
 
 def repaired(text: str) -> str:
-    """Return the JSON of the object that a text stands for, for a replay of the call; "" where that takes a guess."""
+    """Return the JSON of the object a text stands for, fit to be stored and replayed; "" where that takes a guess."""
     try:
-        return json.dumps(_read(text)[0], ensure_ascii=False)
+        return clean(json.dumps(_read(text)[0], ensure_ascii=False))
     except (ValueError, RecursionError):
         return ""
 

@@ -115,6 +115,8 @@ def test_damage_that_takes_a_guess_is_refused(text: str) -> None:
         ('{"path": "é",}', '{"path": "é"}'),
         ('"{\\"path\\": 1}"', '{"path": 1}'),
         ('{"path": "two\nlines"}', '{"path": "two\\nlines"}'),
+        ('{"path": "\\ud83d"}', '{"path": "\ufffd"}'),
+        ('{"path": "\\u0000"}', '{"path": "\\u0000"}'),
         ('{"path": "cut', ""),
         ("[1]", ""),
         ("[" * 100_000, ""),
