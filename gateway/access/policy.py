@@ -65,7 +65,7 @@ class Access:
     def judge(self, event: Event, *, owner: bool = False) -> Verdict:
         """Decide on one event. `owner` says that the people's table knows the sender as an owner."""
         platform = event.origin.platform
-        if not event.sender.id:
+        if not event.sender.id.strip():
             return Verdict(Reason.NO_IDENTITY)
         if owner or f"{platform}:{event.sender.id}" in self._rules.owners:
             return self._addressed(event, Verdict(Reason.OWNER, Role.OWNER))

@@ -127,8 +127,8 @@ class Agent:
         history = list(work.history)
         while True:
             request = [Message("system", work.prompt), *history, *work.added]
-            if urge:
-                request.append(Message("user", urge))
+            if urge:  # beside the last result, since strict providers let nobody but the model speak after one
+                request[-1] = replace(request[-1], api_content=f"{request[-1].content}\n\n[{urge}]")
             try:
                 async for piece in work.model.stream(request, specs):
                     if isinstance(piece, Completed):

@@ -64,6 +64,7 @@ class Plan:
     home: Path
     database: str = "sqlite:///state.db"
     bus: str = "embedded:"
+    bus_prefix: str = "hg"
     duties: Duties = Duties.ALL
     alone: bool = True
     rules: Rules = field(default_factory=Rules)
@@ -114,7 +115,7 @@ class Gateway(Resource):
     async def _open(self) -> None:
         plan, enter = self.plan, self._stack.enter_async_context
         self.database = await enter(open_database(plan.database, plan.home))
-        self.hints = await enter(open_hints(plan.bus))
+        self.hints = await enter(open_hints(plan.bus, plan.bus_prefix))
         works = Duties.WORKER in plan.duties
         role = "all" if plan.duties == Duties.ALL else "worker" if works else "edge"
         self.shards = await enter(Shards(self.database, works=works, alone=plan.alone, role=role))

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 import zlib
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from pydantic import TypeAdapter
+from pydantic_core import PydanticSerializationError
 from sqlalchemy import Connection, RowMapping, bindparam, func, insert, literal, select, update
 
 from gateway.bus.order import PAUSES, Dead, Run, Wait, Waiting, decide
 from gateway.errors import Fenced
 from gateway.storage.clock import now
-from gateway.storage.tables import facts, inbox, lanes, sessions
+from gateway.storage.tables import INBOX_DEAD, INBOX_OPEN, facts, inbox, lanes, sessions, turns
 from gateway.storage.upsert import Upsert, upsert
-from gateway.types import Event, Role, SessionKey
+from gateway.types import Event, Role, SessionKey, clean
 
 SHARDS = 64
 """Stored in the database; a process that counts otherwise refuses to start."""
-OPEN = ("waiting", "claimed")
+PAGE = 256
+"""Open rows of a lane that a claim looks at."""
 _EVENT = TypeAdapter(Event)
 
 
@@ -29,7 +32,10 @@ def shard_of(name: str) -> int:
 
 
 def pack(event: Event) -> str:
-    return _EVENT.dump_json(event).decode()
+    try:
+        return _EVENT.dump_json(event).decode()
+    except PydanticSerializationError:  # a lone surrogate, which may stand in any text a platform gives
+        return clean(json.dumps(_EVENT.dump_python(event, mode="json"), ensure_ascii=False))
 
 
 def unpack(data: str) -> Event:
@@ -130,14 +136,18 @@ _MAKE_LANE = Upsert(
 _LANE = select(lanes).where(lanes.c.key == bindparam("k")).with_for_update()
 
 
-def hold(connection: Connection, key: SessionKey) -> None:
+def hold(connection: Connection, key: SessionKey) -> RowMapping:
     """Lock the lane's row, made if need be: inserts and /stop of one lane never overtake each other."""
-    connection.execute(_MAKE_LANE.of(connection), {"k": str(key), "s": shard_of(str(key))})
-    if connection.dialect.name == "postgresql":
-        connection.execute(_LANE, {"k": str(key)})
+    while (lane := _lane(connection, key)) is None:
+        connection.execute(_MAKE_LANE.of(connection), {"k": str(key), "s": shard_of(str(key))})
+    return lane
 
 
-_AHEAD = select(func.count()).where(inbox.c.lane == bindparam("k"), inbox.c.state == "waiting")
+def _lane(connection: Connection, key: SessionKey) -> RowMapping | None:
+    return connection.execute(_LANE, {"k": str(key)}).mappings().first()
+
+
+_AHEAD = select(func.count()).where(inbox.c.lane == bindparam("k"), INBOX_OPEN, inbox.c.state == "waiting")
 _INSERT = Upsert(
     lambda insert: (
         insert(inbox)
@@ -203,9 +213,9 @@ _CLAIM_ROWS = (
         inbox.c.turn,
         now().label("now"),
     )
-    .where(inbox.c.lane == bindparam("k"), inbox.c.state.in_(OPEN))
+    .where(inbox.c.lane == bindparam("k"), INBOX_OPEN)
     .order_by(inbox.c.id)
-    .limit(256)
+    .limit(PAGE)
 )
 _NEW_SESSION = insert(sessions).values(
     id=bindparam("new"), lane=bindparam("k"), home=bindparam("in_home"), created=now()
@@ -261,12 +271,8 @@ def claim(connection: Connection, key: SessionKey, session_id: str, home: str) -
         command=chosen[0]["command"],
         fresh=fresh,
         again=bool(decision.turn),
-        more=len(rows) > len(chosen),
+        more=len(rows) > len(chosen) or len(rows) == PAGE,
     )
-
-
-def _lane(connection: Connection, key: SessionKey) -> RowMapping | None:
-    return connection.execute(_LANE, {"k": str(key)}).mappings().first()
 
 
 def _waiting(row: RowMapping) -> Waiting:
@@ -314,15 +320,15 @@ def fail(connection: Connection, claimed: Claimed, reason: str) -> bool:
 
 
 def bury(connection: Connection, ids: Sequence[int], reason: str = "") -> list[DeadLetter]:
-    """Make rows dead letters and return them."""
+    """Make open rows dead letters and return them; those that were stopped meanwhile are left alone."""
     values = {"state": "dead", **({"reason": reason} if reason else {})}
-    connection.execute(update(inbox).where(inbox.c.id.in_(ids)).values(**values))
-    return _letters(connection, ids)
+    buried = update(inbox).where(inbox.c.id.in_(ids), INBOX_OPEN).values(**values).returning(inbox.c.id)
+    return _letters(connection, connection.execute(buried).scalars().all())
 
 
 def dead(connection: Connection, limit: int = 100) -> list[DeadLetter]:
     """List dead letters, newest first."""
-    query = select(inbox.c.id).where(inbox.c.state == "dead").order_by(inbox.c.id.desc()).limit(limit)
+    query = select(inbox.c.id).where(INBOX_DEAD).order_by(inbox.c.id.desc()).limit(limit)
     return _letters(connection, connection.execute(query).scalars().all())
 
 
@@ -353,27 +359,32 @@ def stop(connection: Connection, key: SessionKey, upto: int, reason: str) -> Sto
 
     Holds for whatever was inserted before, and for nothing that comes after.
     """
-    hold(connection, key)
-    lane = _lane(connection, key)
-    assert lane is not None
+    lane = hold(connection, key)
     connection.execute(
         update(lanes)
         .where(lanes.c.key == str(key))
         .values(generation=lanes.c.generation + 1, version=lanes.c.version + 1, discard_upto=upto)
     )
     waits = select(inbox.c.id, inbox.c.state, inbox.c.turn, inbox.c.event).where(
-        inbox.c.lane == str(key), inbox.c.state.in_(OPEN), inbox.c.id <= upto
+        inbox.c.lane == str(key), INBOX_OPEN, inbox.c.id <= upto
     )
     rows = connection.execute(waits.order_by(inbox.c.id)).mappings().all()
     ids = [row["id"] for row in rows]
     connection.execute(update(inbox).where(inbox.c.id.in_(ids)).values(state="discarded", reason=reason))
-    running = [row for row in rows if row["turn"]]
+    turn = _running(rows)
     return Stopped(
         lane["session_id"],
-        running[0]["turn"] if running else "",
-        tuple(unpack(row["event"]) for row in running),
-        tuple(row["id"] for row in rows if not row["turn"]),
+        turn,
+        tuple(unpack(row["event"]) for row in rows if turn and row["turn"] == turn),
+        tuple(row["id"] for row in rows if not turn or row["turn"] != turn),
     )
+
+
+def _running(rows: Sequence[RowMapping]) -> str:
+    """Return the turn that runs, else one that waits for its next attempt."""
+    begun = [row for row in rows if row["turn"]]
+    running = [row for row in begun if row["state"] == "claimed"]
+    return next((str(row["turn"]) for row in running or begun), "")
 
 
 def leave_session(connection: Connection, key: SessionKey) -> str:
@@ -397,7 +408,7 @@ def waiting_lanes(connection: Connection, shards: Set[int]) -> list[str]:
     query = (
         select(inbox.c.lane, func.min(inbox.c.id).label("first"))
         .join(lanes, lanes.c.key == inbox.c.lane)
-        .where(inbox.c.state.in_(OPEN), lanes.c.shard.in_(shards))
+        .where(INBOX_OPEN, lanes.c.shard.in_(shards))
         .group_by(inbox.c.lane)
         .order_by("first")
     )
@@ -413,7 +424,7 @@ def generations(connection: Connection, keys: Sequence[str]) -> dict[str, int]:
 def standing(connection: Connection, key: SessionKey) -> Standing:
     """Return how a lane stands."""
     lane = connection.execute(select(lanes).where(lanes.c.key == str(key))).mappings().first()
-    query = select(inbox.c.state, inbox.c.role).where(inbox.c.lane == str(key), inbox.c.state.in_(OPEN))
+    query = select(inbox.c.state, inbox.c.role).where(inbox.c.lane == str(key), INBOX_OPEN)
     rows = connection.execute(query.order_by(inbox.c.id)).all()
     running = [Role(row.role) for row in rows if row.state == "claimed"]
     session, model = (lane["session_id"], lane["model"]) if lane else ("", "")
@@ -422,7 +433,8 @@ def standing(connection: Connection, key: SessionKey) -> Standing:
 
 def of_turn(connection: Connection, turn: str) -> tuple[Event, ...]:
     """Return the events of a turn, as they were claimed."""
-    query = select(inbox.c.event).where(inbox.c.turn == turn).order_by(inbox.c.id)
+    lane = select(turns.c.lane).where(turns.c.id == turn).scalar_subquery()
+    query = select(inbox.c.event).where(inbox.c.lane == lane, inbox.c.turn == turn).order_by(inbox.c.id)
     return tuple(unpack(event) for event in connection.execute(query).scalars())
 
 

@@ -61,6 +61,7 @@ def decide(rows: Sequence[Waiting], now: float) -> Decision:
 
     Rows claimed together before come back together and alone, under their old turn id. Else a command runs alone, and
     messages of equal rights run together up to the next command. Only a newest row with a burst makes the lane wait.
+    A time later than any wait we give is of a clock that was set back since, and is not waited for.
     """
     if not rows:
         return None
@@ -68,7 +69,7 @@ def decide(rows: Sequence[Waiting], now: float) -> Decision:
     if first.turn:
         return _again([row for row in rows if row.turn == first.turn], now)
     newest = rows[-1]
-    if newest.burst and newest.created + BURST_SECONDS > now:
+    if newest.burst and 0 < newest.created + BURST_SECONDS - now <= BURST_SECONDS:
         return Wait(newest.created + BURST_SECONDS)
     if first.command:
         return Run((first.id,), "", 1)
@@ -80,6 +81,6 @@ def _again(rows: Sequence[Waiting], now: float) -> Decision:
     ids, first = tuple(row.id for row in rows), rows[0]
     if first.attempts >= ATTEMPTS:
         return Dead(ids, first.turn)
-    if first.not_before > now:
+    if 0 < first.not_before - now <= max(PAUSES):
         return Wait(first.not_before)
     return Run(ids, first.turn, first.attempts + 1)

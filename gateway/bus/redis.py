@@ -17,7 +17,6 @@ from gateway.contracts.bus import Hints
 
 log = logging.getLogger(__name__)
 
-PREFIX = "hg"
 LONGEST = 10_000
 """Entries a stream keeps at most; what is trimmed is found in the rows."""
 BLOCK_MS = 1000
@@ -32,7 +31,7 @@ class RedisHints(Hints):
     While Redis is away nothing raises and nothing is lost: the rows are read every few seconds anyway.
     """
 
-    def __init__(self, url: str, prefix: str = PREFIX) -> None:
+    def __init__(self, url: str, prefix: str) -> None:
         self._url = url
         self._prefix = prefix
         self._watched: dict[str, str] = {}

@@ -25,7 +25,8 @@ def user_message(events: Sequence[Event]) -> Message:
 
 def _shown(event: Event) -> str:
     body = clean(event.text) or _without_text((event,))
-    who = "" if event.private or not event.sender.name else f"[{_one_line(event.sender.name)}] "
+    name = "" if event.private else _one_line(event.sender.name)
+    who = f"[{name}] " if name else ""
     return f"{_quoted(event)}{who}{body}"
 
 

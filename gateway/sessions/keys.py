@@ -21,13 +21,13 @@ NAMESPACE = "main"
 def session_key(event: Event, sharing: SharingSettings, namespace: str = NAMESPACE) -> SessionKey:
     """Return the key of the event's conversation; `ValueError` for an event that does not say whose it is."""
     origin, kind = event.origin, _kind(event)
-    if not origin.platform or not origin.chat:
+    if not origin.platform or not origin.chat.strip():
         raise ValueError("the event names no chat")
     parts = [origin.chat]
     if origin.thread:
         parts.append(origin.thread)
     if _per_user(kind, sharing):
-        if not event.sender.id:
+        if not event.sender.id.strip():
             raise ValueError("the event names no sender, and each member of this chat has a session of their own")
         parts.append(event.sender.id)
     return _key(origin, kind, parts, namespace)

@@ -1,0 +1,1 @@
+"""What a person does and sees, over the whole gateway."""

@@ -1,0 +1,123 @@
+"""The gateway as a person meets it: in one process on either database, and as an edge with two workers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from gateway.access.policy import Rules
+from gateway.app.gateway import Duties, Gateway, Mind, Plan
+from gateway.contracts.tool import Tools
+from gateway.errors import StorageError
+from gateway.storage.database import Database
+from gateway.toolkit.function import Tool
+from gateway.toolkit.toolset import FunctionTools
+from gateway.turns import TurnSettings
+from tests.fakes.model import DrivenModel
+from tests.fakes.platform import FakePlatform
+
+KINDS = ["one process on SQLite", "one process on Postgres", "an edge and two workers over Redis and Postgres"]
+
+
+@dataclass
+class House:
+    """Runs the gateway for a test, as often as it likes, on the same rows."""
+
+    plans: list[Plan]
+    platform: FakePlatform
+    models: dict[str, DrivenModel]
+    tools: Tools = field(default_factory=lambda: FunctionTools([]))
+    gateways: list[Gateway] = field(default_factory=list)
+
+    @property
+    def model(self) -> DrivenModel:
+        return self.models[""]
+
+    @property
+    def database(self) -> Database:
+        return self.gateways[0].database
+
+    def give_tools(self, tools: Iterable[Tool]) -> None:
+        """Let the agent have these."""
+        self.tools = FunctionTools(tools)
+
+    def change(self, **changes: object) -> None:
+        """Change the plan of every process."""
+        self.plans = [replace(plan, **changes) for plan in self.plans]  # type: ignore[arg-type]
+
+    def _mind(self) -> Mind:
+        return Mind(
+            model=lambda name: self.models[name],
+            tools=lambda role, model: self.tools,
+            workspace=lambda session: self.plans[0].home,
+            names=lambda: sorted(name for name in self.models if name),
+        )
+
+    @asynccontextmanager
+    async def running(self, *, kill: bool = False) -> AsyncIterator[FakePlatform]:
+        """Run every process; end them by a drain, or as a kill does: without a word to anybody."""
+        async with AsyncExitStack() as stack:
+            self.gateways = [Gateway(plan, {"fake": self.platform}, self._mind()) for plan in self.plans]
+            for gateway in self.gateways:
+                await stack.enter_async_context(gateway)
+            tasks = [asyncio.ensure_future(gateway.run()) for gateway in self.gateways]
+            try:
+                yield self.platform
+            finally:
+                for gateway, task in zip(self.gateways, tasks, strict=True):
+                    await _end(gateway, task, kill=kill)
+
+
+async def _end(gateway: Gateway, task: asyncio.Task[None], *, kill: bool) -> None:
+    if kill:
+        gateway.database.write = _dead  # type: ignore[method-assign]
+        task.cancel()
+    gateway.stop()
+    async with asyncio.timeout(30):
+        await asyncio.gather(task, return_exceptions=kill)
+
+
+async def _dead(job: object) -> None:
+    """A killed process writes nothing more."""
+    raise StorageError("this process was killed")
+
+
+@pytest.fixture
+def house_of(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[[str], House]:
+    """Make a house of one of the kinds."""
+
+    def make(kind: str) -> House:
+        plan = Plan(
+            home=tmp_path,
+            rules=Rules(owners=frozenset({"fake:ann"}), allow_all=True),
+            turns=TurnSettings(max_concurrent=16, drain_seconds=5),
+            edit_every=0.02,
+        )
+        plans = [plan]
+        if "Postgres" in kind:
+            plans = [replace(plan, database=request.getfixturevalue("postgres_url"))]
+        if "edge" in kind:
+            redis: str = request.getfixturevalue("redis_url")
+            prefix: str = request.getfixturevalue("redis_prefix")
+            both = replace(plans[0], bus=redis, bus_prefix=prefix, alone=False)
+            plans = [replace(both, duties=Duties.EDGE), *[replace(both, duties=Duties.WORKER)] * 2]
+        return House(plans, FakePlatform(), {"": DrivenModel()})
+
+    return make
+
+
+@pytest.fixture(params=KINDS)
+def house(request: pytest.FixtureRequest, house_of: Callable[[str], House]) -> House:
+    """A house of every kind in turn."""
+    return house_of(request.param)
+
+
+@pytest.fixture
+def small(house_of: Callable[[str], House]) -> House:
+    """A house of the simplest kind, for what does not depend on where rows live."""
+    return house_of(KINDS[0])

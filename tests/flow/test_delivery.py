@@ -1,0 +1,213 @@
+"""Platforms that throttle, refuse, lose answers or have moved; messages that are edited while the agent speaks."""
+
+from __future__ import annotations
+
+from gateway.delivery import outbox
+from gateway.errors import AdapterError, Ambiguous, TargetGone, TargetMoved, Throttled, Unacceptable, Unreachable
+from gateway.types import Address, Part
+from tests.fakes.model import DrivenModel
+from tests.flow.conftest import House
+
+
+async def test_an_answer_that_takes_long_is_shown_as_it_grows_and_stands_once_at_the_end(house: House) -> None:
+    house.models[""] = DrivenModel(lambda messages: "one two three")
+    house.model.midway.clear()
+    async with house.running() as chat:
+        chat.say("count")
+        await chat.sees_exactly(["one two ▌"])
+        house.model.midway.set()
+        await chat.sees_exactly(["one two three"])
+
+
+async def test_a_long_streamed_answer_continues_in_new_messages(house: House) -> None:
+    text = " ".join(f"word{number}" for number in range(100))
+    house.models[""] = DrivenModel(lambda messages: text)
+    house.model.midway.clear()
+    async with house.running() as chat:
+        chat.say("count")
+        await chat.sees("▌")
+        house.model.midway.set()
+        await chat.sees("word99")
+        assert " ".join(" ".join(chat.texts()).split()) == text
+        assert all(len(shown) <= chat.limits.text for shown in chat.texts())
+
+
+async def test_a_throttled_stranger_does_not_hold_others(house: House) -> None:
+    def flood(what: str, target: Address, part: Part) -> AdapterError | None:
+        return Throttled(3600) if target.chat == "stranger" else None
+
+    house.platform.fault = flood
+    async with house.running() as chat:
+        chat.say("hello", chat="stranger")
+        chat.say("hello")
+        await chat.sees("you said: hello")
+        assert chat.texts("stranger") == []
+
+
+async def test_a_throttled_answer_comes_once_when_the_time_is_over(house: House) -> None:
+    waits = [0.05, 0.05, 0.05]
+    house.platform.fault = lambda what, target, part: Throttled(waits.pop()) if waits else None
+    async with house.running() as chat:
+        chat.say("hello")
+        await chat.sees_exactly(["you said: hello"])
+    assert chat.sendings == ["you said: hello"]
+
+
+async def test_throttled_edits_cost_only_intermediate_text(house: House) -> None:
+    house.models[""] = DrivenModel(lambda messages: "one two three")
+    house.model.midway.clear()
+    waits = [0.05, 0.05]
+
+    def flood(what: str, target: Address, part: Part) -> AdapterError | None:
+        return Throttled(waits.pop()) if what == "edit" and waits else None
+
+    house.platform.fault = flood
+    async with house.running() as chat:
+        chat.say("count")
+        await chat.sees("▌")
+        house.model.midway.set()
+        await chat.sees_exactly(["one two three"])
+    assert len(chat.sendings) == 1
+
+
+async def test_a_part_that_is_refused_goes_plain_and_the_next_ones_follow(house: House) -> None:
+    text = "\n\n".join(f"line {number} of a long answer" for number in range(12))
+    house.models[""] = DrivenModel(lambda messages: text)
+    refused: list[str] = []
+
+    def refuse(what: str, target: Address, part: Part) -> AdapterError | None:
+        if "line 0" in part.body.text and not refused:
+            refused.append(part.body.text)
+            return Unacceptable("can't parse entities")
+        return None
+
+    house.platform.fault = refuse
+    async with house.running() as chat:
+        chat.say("tell me")
+        await chat.sees("line 11")
+        assert "\n\n".join(chat.texts()) == text
+
+
+async def test_a_lost_receipt_gives_one_marked_second_copy(house: House) -> None:
+    lost = [True]
+    house.platform.after = lambda what, target, part: Ambiguous("connection lost") if lost and lost.pop() else None
+    async with house.running() as chat:
+        chat.say("hello")
+        await chat.sees_exactly(["you said: hello", "↻\n\nyou said: hello"])
+        chat.say("next")
+        await chat.sees("you said: next")
+        assert len(chat.texts()) == 3
+
+
+async def test_a_lost_answer_to_an_edit_shows_nothing_twice(house: House) -> None:
+    house.models[""] = DrivenModel(lambda messages: "one two three")
+    house.model.midway.clear()
+    lost = [True]
+
+    def lose(what: str, target: Address, part: Part) -> AdapterError | None:
+        if what == "edit" and "three" in part.body.text and lost:
+            lost.pop()
+            return Ambiguous("connection lost")
+        return None
+
+    house.platform.after = lose
+    async with house.running() as chat:
+        chat.say("count")
+        await chat.sees("▌")
+        house.model.midway.set()
+        await chat.sees_exactly(["one two three"])
+        chat.say("/help")
+        await chat.sees("/stop")
+        assert sum("three" in text for text in chat.texts()) == 1
+
+
+async def test_a_chat_that_is_gone_is_recorded_and_the_others_go_on(house: House) -> None:
+    house.platform.fault = lambda what, target, part: TargetGone("bot was blocked") if target.chat == "gone" else None
+    async with house.running() as chat:
+        chat.say("hello", chat="gone")
+        chat.say("hello")
+        await chat.sees("you said: hello")
+        refused = await house.database.read(lambda connection: outbox.refused(connection, 10))
+        assert [(row.reason, row.text) for row in refused] == [("bot was blocked", "you said: hello")]
+
+
+async def test_a_chat_that_has_moved_gets_its_answer_at_the_new_place(house: House) -> None:
+    new = Address(platform="fake", chat="super")
+    house.platform.fault = lambda what, target, part: TargetMoved(new) if target.chat == "group" else None
+    async with house.running() as chat:
+        chat.say("hello", chat="group")
+        await chat.sees("you said: hello", chat="super")
+
+
+async def test_an_answer_waits_while_the_platform_cannot_be_reached(house: House) -> None:
+    away = [True]
+    house.platform.fault = lambda what, target, part: Unreachable("no route") if away and away.pop() else None
+    async with house.running() as chat:
+        chat.say("hello")
+        await chat.sees_exactly(["you said: hello"])
+
+
+async def test_an_adapter_with_a_bug_costs_one_plain_retry_and_not_the_answer(house: House) -> None:
+    bugs = [TypeError("send() got an unexpected argument")]
+
+    def bug(what: str, target: Address, part: Part) -> AdapterError | None:
+        if bugs:
+            raise bugs.pop()
+        return None
+
+    house.platform.fault = bug
+    async with house.running() as chat:
+        chat.say("hello")
+        await chat.sees_exactly(["you said: hello"])
+
+
+async def test_an_answer_that_was_stored_before_a_crash_is_sent_after_it(house: House) -> None:
+    house.platform.fault = lambda what, target, part: Throttled(0.2)
+    async with house.running(kill=True) as chat:
+        chat.say("hello")
+        await chat.until(lambda: bool(house.model.asked), "the model")
+        await chat.is_quiet()
+    house.platform.fault = None
+    async with house.running() as chat:
+        await chat.sees("you said: hello")
+        chat.say("next")
+        await chat.sees("you said: next")
+        assert chat.texts() == ["you said: hello", "you said: next"]
+
+
+async def test_a_live_message_left_by_a_crash_is_adopted(house: House) -> None:
+    house.models[""] = DrivenModel(lambda messages: "one two three")
+    house.model.midway.clear()
+    async with house.running(kill=True) as chat:
+        chat.say("count")
+        await chat.sees_exactly(["one two ▌"])
+        await chat.until(lambda: True, "the row")
+        shown = await house.database.read(lambda connection: outbox.live_at(connection, "fake:ann"))
+        while not shown:
+            shown = await house.database.read(lambda connection: outbox.live_at(connection, "fake:ann"))
+    house.model.midway.set()
+    async with house.running() as chat:
+        await chat.sees_exactly(["one two three"])
+
+
+async def test_a_drain_waits_for_the_turn_and_its_delivery(house: House) -> None:
+    house.models[""] = DrivenModel(lambda messages: "one two three")
+    house.model.gate.clear()
+    async with house.running() as chat:
+        chat.say("count")
+        await house.model.begun.wait()
+        for gateway in house.gateways:
+            gateway.stop()
+        house.model.gate.set()
+    assert chat.texts() == ["one two three"]
+
+
+async def test_a_turn_that_a_drain_cannot_wait_for_is_answered_after_the_restart(house: House) -> None:
+    house.change(turns=house.plans[0].turns.__class__(drain_seconds=0.1))
+    house.model.gate.clear()
+    async with house.running() as chat:
+        chat.say("hello")
+        await house.model.begun.wait()
+    house.model.gate.set()
+    async with house.running() as chat:
+        await chat.sees_exactly(["you said: hello"])
