@@ -6,7 +6,6 @@ import logging
 from dataclasses import dataclass, field, replace
 
 from cachetools import TTLCache
-from sqlalchemy import Connection
 
 from gateway.access import people
 from gateway.access.policy import Access
@@ -20,7 +19,7 @@ from gateway.delivery.sender import Sender
 from gateway.metrics import Metrics
 from gateway.sessions.keys import session_key
 from gateway.sessions.settings import SharingSettings
-from gateway.storage.database import Database
+from gateway.storage.database import Connection, Database
 from gateway.types import Event, EventKind, Reply, Role, SessionKey, clean
 
 log = logging.getLogger(__name__)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -24,7 +23,7 @@ from gateway.messages import (
     ToolStarted,
     Usage,
 )
-from gateway.toolkit.repair import repair
+from gateway.toolkit.arguments import repaired
 from gateway.types import Turn, clean
 
 TOGETHER = 8
@@ -222,7 +221,7 @@ def _result(done: ToolFinished) -> Message:
 def _replayable(arguments: str) -> str:
     if is_object(arguments):
         return clean(arguments)
-    return json.dumps(repair(arguments) or {}, ensure_ascii=False)
+    return clean(repaired(arguments)) or "{}"
 
 
 def _segments(calls: Sequence[ToolCall], parallel: set[str]) -> list[list[ToolCall]]:

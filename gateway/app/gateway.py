@@ -84,7 +84,7 @@ class Mind:
 
     model: Callable[[str], Model]
     tools: Callable[[Role, Model], Tools]
-    workspace: Callable[[str], Path]
+    workspace: Callable[[str, Address], Path]
     names: Callable[[], list[str]] = list
 
 
@@ -133,7 +133,11 @@ class Gateway(Resource):
         )
         self.sender = Sender(self.database, self.hints, self.shards, prepare, self.metrics, paces)
         self.claims = Claims(
-            self.database, self.hints, self.shards, home=str(plan.home), ids=lambda: new_session_id(datetime.now().astimezone())
+            self.database,
+            self.hints,
+            self.shards,
+            home=str(plan.home),
+            ids=lambda: new_session_id(datetime.now().astimezone()),
         )
         self.intake = Intake(
             self.database,

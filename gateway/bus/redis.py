@@ -49,12 +49,13 @@ class RedisHints(Hints):
         await self._redis.aclose()
         await self._ear.aclose()
 
-    async def ping(self) -> bool:
-        """Say whether Redis answers, for /readyz."""
+    async def problem(self) -> str:
+        """Say what Redis answers, if it is not what it should."""
         try:
-            return bool(await self._redis.ping())
-        except (RedisError, OSError):
-            return False
+            await self._redis.ping()
+        except (RedisError, OSError) as error:
+            return f"Redis cannot be used: {error}; check gateway.bus and the server"
+        return ""
 
     def _stream(self, shard: int) -> str:
         return f"{self._prefix}:inbox:{shard}"

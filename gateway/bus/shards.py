@@ -11,13 +11,11 @@ import uuid
 from collections.abc import Set
 from typing import Protocol, Self
 
-from sqlalchemy import Connection
-
 from gateway.bus.lanes import SHARDS, check_shards
 from gateway.contracts.resource import Resource
 from gateway.errors import ConfigError, StorageError
 from gateway.storage import lease
-from gateway.storage.database import Database
+from gateway.storage.database import Connection, Database
 from gateway.storage.lease import Lease, Worker
 
 log = logging.getLogger(__name__)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection
-
 from gateway.bus import lanes
 from gateway.commands.registry import Asked, Command, Commands, Said
 from gateway.commands.stop import stop_turn
 from gateway.delivery.prepare import Prepare
 from gateway.sessions import store
+from gateway.storage.database import Connection
 
 
 @dataclass(frozen=True, slots=True)

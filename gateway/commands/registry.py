@@ -6,9 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection
-
 from gateway.contracts.adapter import MenuEntry
+from gateway.storage.database import Connection
 from gateway.types import Event, Role, SessionKey
 
 _COMMAND = re.compile(r"/([A-Za-z][\w-]*)(?:\s+(.*))?", re.DOTALL)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection
-
 from gateway.agent import journal
 from gateway.agent.history import unanswered
 from gateway.agent.journal import Ending
@@ -17,6 +15,7 @@ from gateway.delivery.prepare import Prepare
 from gateway.messages import Message
 from gateway.sessions import store
 from gateway.sessions.compose import user_message
+from gateway.storage.database import Connection
 from gateway.types import Reply
 
 MARK = "[stopped]"

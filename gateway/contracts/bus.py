@@ -17,6 +17,10 @@ class Hints(Resource, ABC):
     to time. No method raises because the service behind it is away; it logs, and the gateway only gets slower.
     """
 
+    async def problem(self) -> str:
+        """Return what is wrong in this moment, for /readyz; empty where nothing is."""
+        return ""
+
     @abstractmethod
     async def hint(self, shard: int, lane: str) -> None:
         """Say, after the commit, that the lane has something waiting."""

@@ -9,8 +9,6 @@ import random
 from collections.abc import Callable, Set
 from typing import Concatenate, ParamSpec
 
-from sqlalchemy import Connection
-
 from gateway.bus.lanes import shard_of
 from gateway.bus.shards import Shards
 from gateway.contracts.adapter import Adapter
@@ -28,7 +26,7 @@ from gateway.errors import (
     Unacceptable,
 )
 from gateway.metrics import Metrics
-from gateway.storage.database import Database
+from gateway.storage.database import Connection, Database
 from gateway.supervise import contain, keep
 from gateway.types import Receipt
 

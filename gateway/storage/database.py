@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection as Connection
 
 from gateway.contracts.resource import Resource
 

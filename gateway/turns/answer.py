@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from sqlalchemy import Connection
-
 from gateway.agent import journal
 from gateway.agent.history import repair
 from gateway.agent.journal import Ending
@@ -30,7 +28,7 @@ from gateway.sessions import store
 from gateway.sessions.cache import Cache
 from gateway.sessions.compose import user_message
 from gateway.sessions.live import Entry, LiveSession, cache_key
-from gateway.storage.database import Database
+from gateway.storage.database import Connection, Database
 from gateway.supervise import beside
 from gateway.turns.journal import TurnJournal
 from gateway.types import Address, Event, Reply, Role, Turn
@@ -59,7 +57,7 @@ class AnswerRooms:
     model: Callable[[str], Model]
     tools: Callable[[Role, Model], Tools]
     prompt: Callable[[Address], str]
-    workspace: Callable[[str], Path]
+    workspace: Callable[[str, Address], Path]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +160,7 @@ class Answers:
             session_id=claimed.session_id,
             events=past.events,
             role=claimed.role,
-            workspace=str(self._rooms.workspace(claimed.session_id)),
+            workspace=str(self._rooms.workspace(claimed.session_id, claimed.events[-1].origin)),
         )
         work = Work(
             turn=turn,

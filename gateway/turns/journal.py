@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection
-
 from gateway.agent import journal
 from gateway.bus import lanes
 from gateway.bus.lanes import Claimed
 from gateway.messages import Message
 from gateway.sessions import store
-from gateway.storage.database import Database
+from gateway.storage.database import Connection, Database
 
 
 class TurnJournal:

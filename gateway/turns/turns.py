@@ -9,7 +9,6 @@ import time
 from collections.abc import AsyncIterator, Set
 from dataclasses import dataclass
 
-from sqlalchemy import Connection
 from structlog.contextvars import bound_contextvars
 
 from gateway.bus import lanes
@@ -23,7 +22,7 @@ from gateway.delivery.prepare import Prepare
 from gateway.delivery.sender import Sender
 from gateway.errors import Fenced, StorageError
 from gateway.metrics import Metrics
-from gateway.storage.database import Database
+from gateway.storage.database import Connection, Database
 from gateway.turns.answer import Answers
 from gateway.types import Reply, SessionKey
 

@@ -54,7 +54,7 @@ class House:
         return Mind(
             model=lambda name: self.models[name],
             tools=lambda role, model: self.tools,
-            workspace=lambda session: self.plans[0].home,
+            workspace=lambda session, address: self.plans[0].home,
             names=lambda: sorted(name for name in self.models if name),
         )
 

@@ -1,0 +1,181 @@
+"""Runs one process of the gateway, from its configuration to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import secrets
+import signal
+import socket
+import sys
+from collections.abc import Iterator, Mapping
+from functools import lru_cache, partial
+
+from gateway.agent.tools import builtin_tools
+from gateway.agent.tools.workspace import workspace_for
+from gateway.app.gateway import Duties, Gateway, Mind, Plan
+from gateway.app.plan import plan_of
+from gateway.app.platforms import make_adapters
+from gateway.app.ready import checks
+from gateway.config import Config
+from gateway.contracts.adapter import Adapter, AsgiApp
+from gateway.contracts.model import Model
+from gateway.contracts.tool import Tools
+from gateway.llm import open_models
+from gateway.llm.models import Models
+from gateway.toolkit.limits import Limited, chars_for
+from gateway.toolkit.toolset import FunctionTools, Narrowed
+from gateway.types import Role
+from gateway.web.app import create_app
+from gateway.web.chat.adapter import WebChat
+from gateway.web.serve import listen, serve, url_of
+from gateway.web.settings import read_password
+from gateway.web.site import Site
+
+log = logging.getLogger(__name__)
+
+CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
+"""How a process ends that was told to stop; the second signal does not wait."""
+
+
+async def main(config: Config) -> int:
+    """Run until told to stop; return the exit code. Raises a `GatewayError` where the start fails."""
+    for warning in config.warnings:
+        log.warning(warning)
+    plan = plan_of(config)
+    with contextlib.ExitStack() as held:
+        stopped = held.enter_context(_signals())
+        if plan.alone:
+            held.enter_context(config.home.lock())
+        await _serve(config, plan, stopped)
+        return CODES[stopped.by] if stopped.by is not None else 0
+
+
+class _Stopped:
+    """The first signal that asked us to stop."""
+
+    def __init__(self) -> None:
+        self.event = asyncio.Event()
+        self.by: signal.Signals | None = None
+
+    def hear(self, by: signal.Signals) -> None:
+        """Begin the drain; at the second signal, end at once."""
+        if self.by is not None:
+            os._exit(CODES[by])
+        self.by = by
+        self.event.set()
+
+
+@contextlib.contextmanager
+def _signals() -> Iterator[_Stopped]:
+    loop, stopped = asyncio.get_running_loop(), _Stopped()
+    for name in CODES:
+        loop.add_signal_handler(name, partial(stopped.hear, name))
+    try:
+        yield stopped
+    finally:
+        for name in CODES:
+            loop.remove_signal_handler(name)
+
+
+async def _serve(config: Config, plan: Plan, stopped: _Stopped) -> None:
+    web = config.settings.web
+    edge = Duties.EDGE in plan.duties
+    password = read_password(web, config.home.path) if edge else ""
+    listener = listen(web.host, web.port) if edge else None
+    try:
+        models = open_models(config.settings.model, config.settings.fallback_providers)
+        adapters = make_adapters(config.accounts)
+        chat = WebChat(lambda: gateway.hints) if _has_webchat(config) else None
+        if chat is not None:
+            adapters["webchat"] = chat
+        gateway = Gateway(plan, adapters, _mind(config, models))
+        async with models, gateway:
+            await _run(config, gateway, models, stopped, Doors(listener, chat, password))
+    finally:
+        if listener is not None:
+            listener.close()
+
+
+class Doors:
+    """What the server opens with: the port, the web chat, the password."""
+
+    def __init__(self, listener: socket.socket | None, chat: WebChat | None, password: str) -> None:
+        self.listener, self.chat, self.password = listener, chat, password
+
+
+def _has_webchat(config: Config) -> bool:
+    return any(account.enabled and account.platform == "webchat" for account in config.accounts)
+
+
+def _mind(config: Config, models: Models) -> Mind:
+    settings, home = config.settings, config.home.path
+    every = builtin_tools(
+        workspace=settings.workspace, terminal=settings.terminal, zone=settings.gateway.timezone or "UTC"
+    )
+
+    @lru_cache(maxsize=64)
+    def tools(role: Role, model: Model) -> Tools:
+        if model.demo:
+            return FunctionTools([])  # the small offline model never calls any, and has no room for their schemas
+        return Limited(Narrowed(every, role), chars=chars_for(model.window))
+
+    return Mind(
+        model=models.model,
+        tools=tools,
+        workspace=lambda session, address: workspace_for(home, settings.workspace, session, chat=address),
+        names=models.names,
+    )
+
+
+async def _run(config: Config, gateway: Gateway, models: Models, stopped: _Stopped, doors: Doors) -> None:
+    """Serve HTTP where this process is an edge, and run the rooms until told to stop."""
+    ended = asyncio.Event()
+
+    async def wait() -> None:
+        await stopped.event.wait()
+        log.info("stopping: running turns may take up to %g s", gateway.plan.turns.drain_seconds)
+        gateway.stop()
+
+    async def http(listener: socket.socket) -> None:
+        token = secrets.token_urlsafe(32)
+        site = Site(
+            settings=config.settings.web.model_copy(update={"port": listener.getsockname()[1]}),
+            database=gateway.database,
+            hints=gateway.hints,
+            metrics=gateway.metrics,
+            stopping=ended,
+            version=gateway.plan.version,
+            password=doors.password,
+            owner_token=token,
+            model=lambda: (models.model().name, models.model().demo),
+            chat=doors.chat,
+            hooks=_hooks(gateway.adapters),
+            checks=checks(gateway),
+            draining=lambda: gateway.stopping,
+        )
+        _greet(url_of(listener), token if doors.chat is not None else "")
+        await serve(create_app(site), config.settings.web.host, config.settings.web.port, ended, listener=listener)
+
+    async with asyncio.TaskGroup() as group:
+        waiting = group.create_task(wait())
+        server = group.create_task(http(doors.listener)) if doors.listener is not None else None
+        await gateway.run()
+        ended.set()
+        waiting.cancel()
+        if server is not None:
+            await server
+
+
+def _hooks(adapters: Mapping[str, Adapter]) -> dict[str, AsgiApp]:
+    return {path: app for adapter in adapters.values() for path, app in adapter.hooks().items()}
+
+
+def _greet(url: str, token: str) -> None:
+    """Say on the terminal where the page is, and which link makes a browser the owner's."""
+    sys.stdout.write(f"The gateway runs. Web chat: {url}\n")
+    if token:
+        sys.stdout.write(f"You, the owner, use this link once: {url}owner?token={token}\n")
+    sys.stdout.flush()

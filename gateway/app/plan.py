@@ -1,0 +1,84 @@
+"""From the configuration to the plan of a process. The only place where settings become what rooms take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, version
+
+from gateway.access.policy import PlatformRules, Rules
+from gateway.app.gateway import Duties, Plan
+from gateway.config import Account, Config
+from gateway.errors import ConfigError
+from gateway.sessions.cache import Bounds
+from gateway.turns import TurnSettings
+
+DUTIES = {"all": Duties.ALL, "edge": Duties.EDGE, "worker": Duties.WORKER}
+SOUL_CHARS = 20_000
+"""How much of SOUL.md is used, as in the reference."""
+
+
+def plan_of(config: Config) -> Plan:
+    """Return what this process is to be; `ConfigError` where the parts do not fit together."""
+    settings, gateway = config.settings, config.settings.gateway
+    duties = DUTIES[gateway.role]
+    embedded = gateway.bus.startswith("embedded")
+    if duties != Duties.ALL and embedded:
+        raise ConfigError(
+            f"gateway.role: {gateway.role} needs a bus between processes", hint="set gateway.bus to redis://…"
+        )
+    if not embedded and gateway.database.startswith("sqlite"):
+        raise ConfigError(
+            "gateway.bus: several processes cannot share a SQLite database",
+            hint="set gateway.database to postgresql://…",
+        )
+    return Plan(
+        home=config.home.path,
+        database=gateway.database,
+        bus=gateway.bus,
+        duties=duties,
+        alone=embedded,
+        rules=_rules(settings.access.owners, config.accounts, allow_all=settings.access.allow_all),
+        sharing=settings.sessions,
+        turns=TurnSettings(gateway.max_concurrent_turns, gateway.drain_seconds),
+        cache=Bounds(
+            gateway.agent_cache.max_entries,
+            gateway.agent_cache.idle_seconds,
+            int(gateway.agent_cache.max_megabytes * 1024 * 1024),
+        ),
+        max_steps=settings.agent.max_turns,
+        max_queue=gateway.max_queue,
+        edit_every=settings.streaming.edit_interval_seconds if settings.streaming.enabled else None,
+        identity=_identity(config),
+        version=our_version(),
+    )
+
+
+def our_version() -> str:
+    """Return the installed version."""
+    try:
+        return version("hermes-gateway")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _rules(owners: Iterable[str], accounts: Iterable[Account], *, allow_all: bool) -> Rules:
+    platforms = {
+        account.name: PlatformRules(
+            _named(account, "allowed_users"), _named(account, "allowed_chats") | _named(account, "allowed_channels")
+        )
+        for account in accounts
+    }
+    return Rules(allow_all=allow_all, owners=frozenset(owners), platforms=platforms)
+
+
+def _named(account: Account, setting: str) -> frozenset[str]:
+    return frozenset(str(entry) for entry in getattr(account.settings, setting, ()))
+
+
+def _identity(config: Config) -> str:
+    try:
+        return config.home.soul_file.read_text(encoding="utf-8", errors="replace")[:SOUL_CHARS]
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise ConfigError(f"{config.home.soul_file} cannot be read: {error.strerror or error}") from error
