@@ -23,7 +23,8 @@ from gateway.errors import ConfigError
 
 LONGEST = 4 * 1024 * 1024
 """Bytes of a configuration file: more is a mistake, or an attack."""
-MOST_NODES = 100_000
+DEEPEST = 100
+MOST_NODES = 50_000
 """Aliases repeat what they name, and aliases of aliases multiply."""
 
 TAG = "tag:yaml.org,2002:"
@@ -38,8 +39,8 @@ WORDS = {
     "unknown escape character": "an unknown escape in double quotes; write \\\\ for one \\",
     "expected <block end>": "indented differently from the lines before it",
     "found another document": "a second document ('---')",
+    "maximum depth": "nested too deeply",
     "directive": "a line that begins with '%'",
-    "duplicate anchor": "the same anchor twice",
 }
 
 
@@ -104,7 +105,10 @@ class _Reader:
 
     def _compose(self, text: str) -> YamlNode | None:
         try:
-            root: YamlNode | None = YAML(typ="safe", pure=True).compose(text)
+            yaml = YAML(typ="safe", pure=True)
+            yaml.max_depth = DEEPEST
+            yaml.composer.warn_double_anchors = False  # it would quote both lines
+            root: YamlNode | None = yaml.compose(text)
         except ReaderError as error:
             before = text[: error.position]
             place = self.at(before.count("\n"), len(before) - before.rfind("\n") - 1)
@@ -196,7 +200,7 @@ def _scalar(kind: str, text: str) -> Scalar:
     if kind == "null":
         return None
     if kind == "bool":
-        return text.lower() == "true"
+        return text.lower() in {"true", "yes", "on"}  # the latter where the file asks for YAML 1.1
     if kind in {"int", "float"}:
         return number(text)
     return text

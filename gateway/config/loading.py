@@ -158,7 +158,7 @@ def _checked(
     secrets = frozenset(_secrets(tree, root, variables))
     hide = Redactor(secrets)
     settings = _settings(tree, root, hide, found)
-    check_names(tree, root, known, found.report)
+    check_names(tree, known, found.report)
     made = accounts(tree, known, root, hide, found.report)
     built = _built(known)
     effect.warn_of_idle(tree, root, built, found.warnings.append)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pydantic import BaseModel
 
 from gateway.config.node import Branch, Entry, Leaf, Origin, Path, Source, find, pop, put, said, split
-from gateway.config.reading import Report
+from gateway.config.reading import Report, structured
 from gateway.config.sentences import did_you_mean
 from gateway.config.shape import FILE_SUFFIX, Slot, known, nearest
 from gateway.config.shape import find as find_slot
@@ -51,8 +51,9 @@ def overlay(tree: Branch, root: type[BaseModel], variables: Variables, report: R
         for name in short.keys() & layer.keys():
             # A key that the file gives together with its endpoint stays with it: the one lying about in the
             # environment is another endpoint's, and would be sent to this one.
-            if layer[name].value and not (pair and name.startswith("OPENAI_API_KEY")):
-                _set(tree, short[name], layer[name])
+            slot = find_slot(root, short[name])
+            if slot and layer[name].value and not (pair and name.startswith("OPENAI_API_KEY")):
+                _set(tree, short[name], slot, layer[name], report)
         for name in sorted(layer):
             if name.startswith(PREFIX):
                 _set_long(tree, root, layer[name], report)
@@ -68,12 +69,13 @@ def _filled(tree: Branch, path: Path) -> bool:
 def _set_long(tree: Branch, root: type[BaseModel], variable: Variable, report: Report) -> None:
     parts = variable.name.removeprefix(PREFIX).split("__")
     path = tuple(_spelled(root, parts))
-    if not all(parts) or find_slot(root, path) is None:
+    slot = find_slot(root, path)
+    if not all(parts) or slot is None:
         near = nearest(root, path)
         hint = f"did you mean {PREFIX}{'__'.join(near).upper()}?" if near else ""
         report(variable.origin.error(f"{said(path)}: unknown key", hint=hint))
         return
-    _set(tree, path, variable)
+    _set(tree, path, slot, variable, report)
 
 
 def _spelled(root: type[BaseModel], parts: list[str]) -> Iterator[str]:
@@ -85,14 +87,15 @@ def _spelled(root: type[BaseModel], parts: list[str]) -> Iterator[str]:
         place = place.below(key or part.lower()) if place else None
 
 
-def _set(tree: Branch, path: Path, variable: Variable) -> None:
+def _set(tree: Branch, path: Path, slot: Slot, variable: Variable, report: Report) -> None:
     """Set a key; the other way of giving the same secret, from a weaker source, is void."""
     key = path[-1]
     twin = key.removesuffix(FILE_SUFFIX) if key.endswith(FILE_SUFFIX) else key + FILE_SUFFIX
     weaker = find(tree, (*path[:-1], twin))
     if weaker is not None and weaker.key.source != variable.origin.source:
         pop(tree, (*path[:-1], twin))
-    put(tree, path, Entry(variable.origin, Leaf(variable.value, variable.value, variable.origin, typed=False)))
+    leaf = Leaf(variable.value, variable.value, variable.origin, typed=False)
+    put(tree, path, Entry(variable.origin, structured(leaf, slot, report)))
 
 
 def flags(tree: Branch, root: type[BaseModel], given: Mapping[str, str], report: Report) -> None:
@@ -100,7 +103,8 @@ def flags(tree: Branch, root: type[BaseModel], given: Mapping[str, str], report:
     for name, value in given.items():
         origin = Origin(Source.FLAG, name="on the command line")
         path = split(name)
-        if find_slot(root, path) is None:
+        slot = find_slot(root, path)
+        if slot is None:
             report(origin.error(f"{name}: unknown key", hint=did_you_mean(path, nearest(root, path))))
         else:
-            _set(tree, path, Variable(name, value, origin))
+            _set(tree, path, slot, Variable(name, value, origin), report)

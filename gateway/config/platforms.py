@@ -12,6 +12,7 @@ import json
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -24,8 +25,8 @@ from gateway.config.reading import Report, data
 from gateway.config.sections.base import Section
 from gateway.config.sections.platforms import DiscordSettings, PlatformSettings, SlackSettings, WebchatSettings
 from gateway.config.sections.sessions import DisplaySettings
-from gateway.config.sentences import did_you_mean, explain
-from gateway.config.shape import Slot, nearest
+from gateway.config.sentences import explain
+from gateway.config.shape import Slot
 from gateway.config.shape import fields as keys_of
 from gateway.errors import ConfigError
 
@@ -216,7 +217,7 @@ def names_in(tree: Branch) -> set[str]:
     return set(section.node.entries) if section and isinstance(section.node, Branch) else set()
 
 
-def check_names(tree: Branch, root: type[BaseModel], platforms: Types, report: Report) -> None:
+def check_names(tree: Branch, platforms: Types, report: Report) -> None:
     """Refuse platforms that nobody brings, and whatever is no section where one belongs."""
     section = find(tree, ("platforms",))
     if section is None or not _is_section(section, ("platforms",), report):
@@ -225,7 +226,8 @@ def check_names(tree: Branch, root: type[BaseModel], platforms: Types, report: R
     for name, platform in section.node.entries.items():
         path = ("platforms", name)
         if name not in platforms:
-            hint = did_you_mean(path, nearest(root, path)) or f"there are {', '.join(sorted(platforms))}"
+            near = get_close_matches(name, platforms, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(platforms))}"
             report(platform.key.error(f"{said(path)}: unknown key", hint=hint))
         elif _is_section(platform, path, report):
             named = find(platform.node, (ACCOUNTS,))

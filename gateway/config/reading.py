@@ -27,15 +27,16 @@ def structure(tree: Branch, place: Slot, report: Report) -> Branch:
     entries = {}
     for key, entry in tree.entries.items():
         below = place.below(key)
-        entries[key] = Entry(entry.key, _structured(entry.node, below, report)) if below else entry
+        entries[key] = Entry(entry.key, structured(entry.node, below, report)) if below else entry
     return Branch(tree.origin, entries)
 
 
-def _structured(node: Node, place: Slot, report: Report) -> Node:
+def structured(node: Node, place: Slot, report: Report) -> Node:
+    """Do so for one value."""
     if isinstance(node, Branch):
         return structure(node, place, report)
     if isinstance(node, Items):
-        return Items([_structured(item, place.item or Slot((Any,)), report) for item in node.nodes], node.origin)
+        return Items([structured(item, place.item or Slot((Any,)), report) for item in node.nodes], node.origin)
     return node if node.typed or place.text else _parts(node, place, report)
 
 

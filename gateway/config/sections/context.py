@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from gateway.config.sections.base import Section
 
@@ -52,4 +52,11 @@ class CompressionSettings(Section):
     idle_compact_after_seconds: int = Field(0, ge=0)
     """Compress before the next answer where nobody has spoken for so long; 0 is never."""
     micro_compact: bool = False
-    """Fold every exchange as it ends. Not built yet."""
+    """Fold every exchange as it ends; not built yet."""
+
+    @field_validator("micro_compact")
+    @classmethod
+    def _not_yet(cls, wanted: bool) -> bool:  # noqa: FBT001 (pydantic's signature)
+        if wanted:
+            raise ValueError("is not built yet; leave it false")
+        return wanted
