@@ -150,6 +150,11 @@ async def whole(conversation: Conversation, model: tuple[str, bool]) -> Update:
     )
 
 
+async def end(conversation: Conversation) -> Update:
+    """Return messages alone, which do not undo what a page has learnt since they were read."""
+    return Update(bubbles=await bubbles(conversation.entries))
+
+
 async def changes(before: Conversation, now: Conversation) -> Update:
     """Return the messages, and the rest but for live text, that a page showing `before` needs to show `now`."""
     known: Mapping[str, Entry] = {entry.id: entry for entry in before.entries}

@@ -22,6 +22,9 @@ BODY_LIMIT = 1024 * 1024
 PATIENCE = 16 * BODY_LIMIT
 """Bytes we still read of a body that is too long: a browser hears no answer before it has sent everything."""
 
+END = 5
+"""Messages that a page gets back with its own: the stream brings the rest."""
+
 EMPTY = "There is nothing in this message; write something first."
 TOO_LONG = "This message is too long: at most 1 MB can be sent at once."
 MALFORMED = "This message did not arrive as the page sends it; reload the page and try again."
@@ -59,12 +62,12 @@ def chat_router() -> APIRouter:
         openapi_extra={"requestBody": {"content": {"application/json": {"schema": Written.model_json_schema()}}}},
     )
     async def send_message(request: Request, site: Here, visitor: Known) -> Update:
-        """Take a message; answers once it is safe, with the conversation as it stands."""
+        """Take a message; answers once it is safe, with the end of the conversation."""
         if site.draining() or site.chat is None:
             raise HTTPException(503, CLOSING)
         written = _written(await _body(request))
         await site.chat.say(visitor.id, written.id, written.text)
-        return await conversation.whole(await conversation.read(site.database, visitor.id), site.model())
+        return await conversation.end(await conversation.read(site.database, visitor.id, END))
 
     @router.get("/chat/conversation", response_model_exclude_none=True)
     async def show_conversation(

@@ -72,6 +72,12 @@ function forgetMissing(bubbles) {
   for (const [id, one] of [...shown]) if (!ids.has(id) && one.at >= first) remove(id);
 }
 
+// What did not come over the stream may be older than what did: it brings what is missing and changes nothing.
+function add(bubbles) {
+  for (const bubble of bubbles) if (!shown.has(bubble.id)) place(bubble);
+  showState();
+}
+
 function remove(id) {
   shown.get(id)?.node.remove();
   shown.delete(id);
@@ -111,6 +117,8 @@ function draw(bubble) {
   if (bubble.who === "person") {
     body.dir = "auto";
     body.textContent = bubble.text;
+    node.classList.toggle("command", /^\/\w/.test(bubble.text));
+    node.classList.toggle("begins", /^\/(new|reset)\b/.test(bubble.text));
   } else {
     body.innerHTML = bubble.html; // made by the gateway from its own templates; what the model wrote is escaped there
   }
@@ -186,7 +194,7 @@ earlier.addEventListener("click", async () => {
   try {
     const limit = Math.min(2000, Math.max(200, shown.size) * 2);
     const update = await (await ask(`/chat/conversation?limit=${limit}`)).json();
-    for (const bubble of update.bubbles) place(bubble);
+    add(update.bubbles);
     earlier.hidden = !update.earlier || limit === 2000;
     earlier.dataset.end = earlier.hidden ? "1" : "";
     scroll.scrollTop = scroll.scrollHeight - before;
@@ -346,7 +354,7 @@ async function deliver(message) {
     const body = JSON.stringify({ id: message.id, text: message.text });
     if (new Blob([body]).size > MESSAGE_BYTES) throw Object.assign(new Error("This message is too long: at most 1 MB can be sent at once."), { status: 413 });
     const response = await ask("/chat/messages", { method: "POST", headers: { "content-type": "application/json" }, body });
-    apply(await response.json());
+    add((await response.json()).bubbles);
     toEnd();
     return true;
   } catch (error) {
