@@ -10,7 +10,6 @@ from gateway.config.sections.base import Section
 from gateway.config.sections.context import CompressionSettings, ContextSettings
 from gateway.config.sections.gateway import GatewaySettings
 from gateway.config.sections.memory import MemorySettings, SkillSettings
-from gateway.config.sections.model import AuxiliarySettings, FallbackSettings, ModelSettings
 from gateway.config.sections.operation import CronSettings, PluginSettings, Price
 from gateway.config.sections.sessions import (
     DeliverySettings,
@@ -20,6 +19,7 @@ from gateway.config.sections.sessions import (
     StreamingSettings,
 )
 from gateway.config.sections.tools import McpServer, MediaSettings, VoiceSettings, WebSearchSettings
+from gateway.llm.settings import AuxiliarySettings, FallbackSettings, ModelSettings
 from gateway.log.settings import LogSettings
 from gateway.web.settings import WebSettings
 

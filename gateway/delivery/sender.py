@@ -130,7 +130,9 @@ class Sender:
         try:
             async with asyncio.timeout(seconds):
                 while self._running or not self._awake.empty():
-                    await asyncio.wait([*self._running.values(), asyncio.ensure_future(asyncio.sleep(0.01))])
+                    if self._running:
+                        await asyncio.wait(list(self._running.values()))
+                    await asyncio.sleep(0)
         except TimeoutError:
             log.warning("%d queues still have something to send; it goes out after the next start", len(self._running))
 

@@ -8,9 +8,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from sqlalchemy import Connection as Connection
+from sqlalchemy import Connection
 
 from gateway.contracts.resource import Resource
+
+__all__ = ["Connection", "Database", "Job", "T", "in_thread"]
 
 T = TypeVar("T")
 Job = Callable[[Connection], T]
