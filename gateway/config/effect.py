@@ -32,7 +32,7 @@ def warn_of_idle(tree: Branch, root: type[BaseModel], built: Set[str], warn: Cal
 
 def _heeded(unit: Unit, built: Set[str]) -> bool:
     if unit.path[0] == "platforms":
-        return unit.path[1] in built and "display" not in unit.path
+        return len(unit.path) == 1 or (unit.path[1] in built and "display" not in unit.path)
     return any(fnmatchcase(said(unit.path), pattern) for pattern in IN_EFFECT)
 
 

@@ -50,16 +50,9 @@ WORDS: dict[str, dict[str, str]] = {
     "display.memory_notifications": {"true": "on", "false": "off"},
     "log.level": {"warn": "warning", "critical": "error", "fatal": "error", "notset": "debug"},
 }
-LENIENT = (
-    "approvals.mode",
-    "approvals.unattended",
-    "agent.tool_use_enforcement",
-    "display.memory_notifications",
-    "gateway.busy",
-    "sessions.reset.mode",
-    "log.level",
-)
-"""Choices of the reference too: a word of its that we do not know is no mistake, and our default is no less careful."""
+LENIENT = ("approvals.mode", "agent.tool_use_enforcement", "display.memory_notifications")
+"""Choices that are called the same in the reference: a word of its that we do not know is no mistake, and our default
+is no less careful. So are those that came from its other keys."""
 UNUSED = tuple(
     """
     _config_version providers credential_pool_strategies max_concurrent_sessions max_live_sessions
@@ -89,15 +82,14 @@ UNUSED = tuple(
 def modernise(tree: Branch, root: type[BaseModel], warn: Warn) -> None:
     """Bring the tree into today's spelling."""
     _short_model(tree, warn)
-    for old, new in MOVED.items():
-        _move(tree, tuple(old.split(".")), tuple(new.split(".")), warn)
+    moved = [new for old, new in MOVED.items() if _move(tree, tuple(old.split(".")), tuple(new.split(".")), warn)]
     _quiet(tree, warn)
     for key, words in WORDS.items():
         _reword(tree, tuple(key.split(".")), words, warn)
     _toolsets(tree, warn)
     _drop_commands(tree, warn)
     _drop(tree, warn)
-    for key in LENIENT:
+    for key in (*LENIENT, *moved):
         _know(tree, root, tuple(key.split(".")), warn)
     for section in ("session_reset", "logging"):
         left = find(tree, (section,))
@@ -112,15 +104,17 @@ def _short_model(tree: Branch, warn: Warn) -> None:
         warn(f"{entry.key}: model: NAME is now model.default")
 
 
-def _move(tree: Branch, old: Path, new: Path, warn: Warn) -> None:
+def _move(tree: Branch, old: Path, new: Path, warn: Warn) -> bool:
+    """Take a value over; say whether there was one that was."""
     entry = pop(tree, old)
     if entry is None:
-        return
+        return False
     if find(tree, new) is not None:
         warn(f"{entry.key}: {said(old)} is now {said(new)}, which is set as well; the older one is ignored")
-        return
+        return False
     put(tree, new, Entry(entry.key, _percent(entry.node) if old[-1] == "threshold_percent" else entry.node))
     warn(f"{entry.key}: {said(old)} is now {said(new)}")
+    return True
 
 
 def _percent(node: Node) -> Node:
@@ -196,7 +190,9 @@ def _entries(tree: Branch, path: Path = ()) -> Iterator[tuple[Path, Entry]]:
 
 def _know(tree: Branch, root: type[BaseModel], path: Path, warn: Warn) -> None:
     entry, slot = find(tree, path), find_slot(root, path)
-    if entry is None or slot is None or not isinstance(entry.node, Leaf) or entry.node.text in slot.words:
+    if entry is None or slot is None or not slot.words or not isinstance(entry.node, Leaf):
+        return
+    if entry.node.text in slot.words:
         return
     pop(tree, path)
     default: Scalar = slot.field.default if slot.field else None

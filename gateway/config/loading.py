@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
@@ -18,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from gateway.config import document, effect, legacy, overlay
 from gateway.config.node import Branch, ConfigErrors, Entry, Items, Leaf, Node, Origin, find, put, said
-from gateway.config.platforms import OURS, Account, Types, accounts, check_names, discover, names_in, whole
+from gateway.config.platforms import OURS, Account, Found, Types, accounts, check_names, discover, names_in, whole
 from gateway.config.reading import data, open_files, structure
 from gateway.config.sentences import explain
 from gateway.config.settings import Settings
@@ -96,12 +95,13 @@ def assemble(
     flags: Mapping[str, str],
     environ: Mapping[str, str],
     text: str | None = None,
-    types: Types | None = None,
+    platforms: Found | None = None,
 ) -> Config:
     """
     Read everything; raise `ConfigErrors` with all that is wrong.
 
-    `text` stands in for the file, to try a change before it is written; `types` for the adapters that are installed.
+    `text` stands in for the file, to try a change before it is written; `platforms` for the adapters that are
+    installed.
     """
     found = Findings()
     variables = found.attempt(lambda: gather(environ, home.env_file))
@@ -109,9 +109,8 @@ def assemble(
     if variables is None or written is None:
         raise found.errors()
     tree = expand(written, variables)
-    adapters = types if types is not None else found.attempt(partial(discover, _named(tree, variables)))
-    known = _with_ours(adapters or {})
-    root = whole(Settings, known)
+    known = platforms or discover(_named(tree, variables))
+    root = whole(Settings, known.types)
     tree = _document(tree, root, variables, flags, found)
     open_files(tree, Slot((root,)), home.path, found.report)
     return _checked(tree, root, home, known, variables, found)
@@ -119,11 +118,7 @@ def assemble(
 
 def shape_of(named: set[str]) -> type[BaseModel]:
     """Return the type of the whole document; `named` are platforms that may be others'."""
-    return whole(Settings, _with_ours(discover(named)))
-
-
-def _with_ours(adapters: Types) -> Types:
-    return {**adapters, **{name: kind for name, kind in OURS.items() if name not in adapters}}
+    return whole(Settings, discover(named).types)
 
 
 def _read(home: Home, text: str | None) -> Branch:
@@ -153,14 +148,15 @@ def _document(
 
 
 def _checked(
-    tree: Branch, root: type[BaseModel], home: Home, known: Types, variables: Variables, found: Findings
+    tree: Branch, root: type[BaseModel], home: Home, known: Found, variables: Variables, found: Findings
 ) -> Config:
     secrets = frozenset(_secrets(tree, root, variables))
     hide = Redactor(secrets)
     settings = _settings(tree, root, hide, found)
     check_names(tree, known, found.report)
-    made = accounts(tree, known, root, hide, found.report)
-    built = _built(known)
+    made = accounts(tree, known.types, root, hide, found.report)
+    built = _built(known.types)
+    found.warnings += [f"platforms.{name}: its adapter cannot be loaded: {why}" for name, why in known.broken.items()]
     effect.warn_of_idle(tree, root, built, found.warnings.append)
     if settings is None or found.problems:
         raise found.errors()

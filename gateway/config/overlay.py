@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from gateway.config.node import Branch, Entry, Leaf, Origin, Path, Source, find, pop, put, said, split
 from gateway.config.reading import Report, structured
 from gateway.config.sentences import did_you_mean
-from gateway.config.shape import FILE_SUFFIX, Slot, known, nearest
+from gateway.config.shape import FILE_SUFFIX, Slot, nearest
 from gateway.config.shape import find as find_slot
 from gateway.config.variables import Variable, Variables
 
@@ -32,10 +32,12 @@ KEY, ENDPOINT = SHORT["OPENAI_API_KEY"], SHORT["OPENAI_BASE_URL"]
 def short_names(root: type[BaseModel]) -> dict[str, Path]:
     """Return the names people have anyway."""
     names = dict(SHORT)
-    for path, slot in known(root):
-        if len(path) == 3 and path[0] == "platforms" and (slot.secret or path[2].startswith("allowed_")):
-            platform, key = path[1].upper(), path[2].upper()
-            names[f"{platform}_BOT_TOKEN" if key == "TOKEN" else f"{platform}_{key}"] = path
+    platforms = find_slot(root, ("platforms",))
+    for platform, section in (platforms.fields if platforms else {}).items():
+        for key, slot in section.fields.items():
+            if slot.secret or key.startswith("allowed_"):
+                name = "BOT_TOKEN" if key == "token" else key.upper()
+                names[f"{platform.upper()}_{name}"] = ("platforms", platform, key)
     for name, path in list(names.items()):
         slot_ = find_slot(root, path)
         if slot_ is not None and slot_.secret:

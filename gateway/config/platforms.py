@@ -18,7 +18,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
-from pydantic import BaseModel, Field, SecretStr, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, create_model
 
 from gateway.config.node import Branch, Entry, Items, Leaf, Node, Path, find, said
 from gateway.config.reading import Report, data
@@ -28,7 +28,6 @@ from gateway.config.sections.sessions import DisplaySettings
 from gateway.config.sentences import explain
 from gateway.config.shape import Slot
 from gateway.config.shape import fields as keys_of
-from gateway.errors import ConfigError
 
 GROUP = "hermes_gateway.adapters"
 OURS: Mapping[str, type[BaseModel]] = {
@@ -60,25 +59,37 @@ class Account:
         return f"{self.platform}@{self.account}" if self.account else self.platform
 
 
-def discover(named: set[str]) -> Types:
-    """Return the settings of every adapter we ship, and of others' that the configuration names."""
-    found: dict[str, type[BaseModel]] = {}
-    for module in pkgutil.iter_modules(import_module("adapters").__path__):
-        _add(found, module.name, partial(import_module, f"adapters.{module.name}"))
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The settings of each platform, and why that of some could not be loaded."""
+
+    types: Types
+    broken: Mapping[str, str]
+
+
+def discover(named: set[str]) -> Found:
+    """Look for the settings of every adapter we ship, and of others' that the configuration names."""
+    loaders: dict[str, Callable[[], Any]] = {
+        module.name: partial(import_module, f"adapters.{module.name}")
+        for module in pkgutil.iter_modules(import_module("adapters").__path__)
+    }
     for point in entry_points(group=GROUP):
         if point.name in named:
-            _add(found, point.name, point.load)
-    return found
+            loaders.setdefault(point.name, point.load)
+    types: dict[str, type[BaseModel]] = {}
+    broken: dict[str, str] = {}
+    for name, load in loaders.items():
+        try:
+            types[name] = load().Settings
+        except (ImportError, AttributeError, SyntaxError) as error:
+            broken[name] = str(error)
+    return with_ours(Found(types, broken))
 
 
-def _add(found: dict[str, type[BaseModel]], name: str, load: Callable[[], Any]) -> None:
-    try:
-        settings = load().Settings
-    except (ImportError, AttributeError, SyntaxError) as error:
-        if name in found:
-            return
-        raise ConfigError(f"platforms.{name}: its adapter cannot be loaded: {error}") from error
-    found[name] = settings
+def with_ours(found: Found) -> Found:
+    """Add the platforms that need no adapter, or have none yet."""
+    missing = {name: kind for name, kind in OURS.items() if name not in found.types}
+    return Found({**found.types, **missing}, found.broken)
 
 
 def whole(settings: type[BaseModel], platforms: Types) -> type[BaseModel]:
@@ -86,12 +97,19 @@ def whole(settings: type[BaseModel], platforms: Types) -> type[BaseModel]:
     sections: dict[str, Any] = {
         name: (_described(name, adapter), Field(description=adapter.__doc__)) for name, adapter in platforms.items()
     }
-    described = create_model("Platforms", __base__=Section, __doc__="The chat platforms.", **sections)
-    return create_model("Config", __base__=settings, platforms=(described, Field(description="The chat platforms.")))
+    described = create_model("Platforms", __base__=Described, __doc__="The chat platforms.", **sections)
+    platforms_field = (described, Field(description="The chat platforms."))
+    return create_model("Config", __base__=(settings, Described), platforms=platforms_field)
+
+
+class Described(Section):
+    """A section that is looked at and never made, so that pydantic need not prepare to."""
+
+    model_config = ConfigDict(defer_build=True)
 
 
 def _described(name: str, adapter: type[BaseModel]) -> type[BaseModel]:
-    both = (adapter, PlatformSettings)
+    both = (adapter, PlatformSettings, Described)
     if not _takes_accounts(adapter):
         return create_model(name.title(), __base__=both, __doc__=adapter.__doc__)
     account: Any = create_model(f"{name.title()}Account", __base__=both)
@@ -217,15 +235,18 @@ def names_in(tree: Branch) -> set[str]:
     return set(section.node.entries) if section and isinstance(section.node, Branch) else set()
 
 
-def check_names(tree: Branch, platforms: Types, report: Report) -> None:
+def check_names(tree: Branch, found: Found, report: Report) -> None:
     """Refuse platforms that nobody brings, and whatever is no section where one belongs."""
     section = find(tree, ("platforms",))
     if section is None or not _is_section(section, ("platforms",), report):
         return
     assert isinstance(section.node, Branch)
+    platforms, broken = found.types, found.broken
     for name, platform in section.node.entries.items():
         path = ("platforms", name)
-        if name not in platforms:
+        if name in broken and name not in platforms:
+            report(platform.key.error(f"{said(path)}: its adapter cannot be loaded: {broken[name]}"))
+        elif name not in platforms:
             near = get_close_matches(name, platforms, n=1)
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(platforms))}"
             report(platform.key.error(f"{said(path)}: unknown key", hint=hint))

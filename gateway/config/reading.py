@@ -22,22 +22,35 @@ LONGEST_SECRET = 64 * 1024
 Report = Callable[[ConfigError], None]
 
 
-def structure(tree: Branch, place: Slot, report: Report) -> Branch:
-    """Read the text of variables where a list or a section is wanted: ``a,b`` and ``{key: value}``."""
+def structure(tree: Branch, place: Slot, report: Report, path: Path = ()) -> Branch:
+    """
+    Read the text of variables where a list or a section is wanted: ``a,b`` and ``{key: value}``.
+
+    What is no text, since a variable held other bytes, is reported and left out.
+    """
     entries = {}
     for key, entry in tree.entries.items():
-        below = place.below(key)
-        entries[key] = Entry(entry.key, structured(entry.node, below, report)) if below else entry
+        below, here = place.below(key) or Slot((Any,)), (*path, key)
+        if _is_text(entry.node, here, report):
+            entries[key] = Entry(entry.key, structured(entry.node, below, report, here))
     return Branch(tree.origin, entries)
 
 
-def structured(node: Node, place: Slot, report: Report) -> Node:
+def structured(node: Node, place: Slot, report: Report, path: Path = ()) -> Node:
     """Do so for one value."""
     if isinstance(node, Branch):
-        return structure(node, place, report)
+        return structure(node, place, report, path)
     if isinstance(node, Items):
-        return Items([structured(item, place.item or Slot((Any,)), report) for item in node.nodes], node.origin)
+        item, texts = place.item or Slot((Any,)), [one for one in node.nodes if _is_text(one, path, report)]
+        return Items([structured(one, item, report, path) for one in texts], node.origin)
     return node if node.typed or place.text else _parts(node, place, report)
+
+
+def _is_text(node: Node, path: Path, report: Report) -> bool:
+    if isinstance(node, Leaf) and any(0xD800 <= ord(letter) < 0xE000 for letter in node.text):
+        report(node.origin.error(f"{said(path)}: holds bytes that are no UTF-8 text"))
+        return False
+    return True
 
 
 def _parts(leaf: Leaf, place: Slot, report: Report) -> Node:

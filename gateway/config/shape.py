@@ -141,7 +141,7 @@ def nearest(root: type[BaseModel], path: Path) -> Path:
     around = find(root, above)
     beside = around.fields if around else {}
     secrets = [name + FILE_SUFFIX for name, below in beside.items() if below.secret]
-    if close := get_close_matches(key, [*beside, *secrets], n=1, cutoff=0.7):
+    if close := get_close_matches(key, [*beside, *secrets], n=1, cutoff=0.6):
         return (*above, close[0])
     candidates = {said(candidate): candidate for candidate, _ in known(root)}
     if same := [candidate for candidate in candidates.values() if candidate[-1] == key]:
