@@ -12,6 +12,7 @@ from sqlalchemy import Connection, bindparam, func, insert, select, update
 from gateway.messages import Message, ToolCall
 from gateway.storage.clock import now
 from gateway.storage.tables import messages, sessions, turns, view_rows, views
+from gateway.types import clean
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,8 @@ def append(connection: Connection, session_id: str, turn: str, said: Sequence[Me
 
 
 def _pack(calls: Sequence[ToolCall]) -> str:
-    return orjson.dumps([[call.id, call.name, call.arguments] for call in calls]).decode() if calls else ""
+    parts = [[clean(part) for part in (call.id, call.name, call.arguments)] for call in calls]
+    return orjson.dumps(parts).decode() if parts else ""
 
 
 def _message(row: Any) -> Message:
@@ -91,8 +93,10 @@ def load(connection: Connection, session_id: str, *, without: Set[str] = frozens
 
 def of_turn(connection: Connection, turn: str) -> tuple[Message, ...]:
     """Return what a turn has stored so far: its journal."""
-    query = select(*_COLUMNS).where(messages.c.turn == turn).order_by(messages.c.id)
-    return tuple(_message(row) for row in connection.execute(query))
+    # A turn with messages has a row; by its session they are found without an index of their own.
+    session = select(turns.c.session_id).where(turns.c.id == turn).scalar_subquery()
+    query = select(*_COLUMNS).where(messages.c.session_id == session, messages.c.turn == turn)
+    return tuple(_message(row) for row in connection.execute(query.order_by(messages.c.id)))
 
 
 def hide_turn(connection: Connection, session_id: str, turn: str, kind: str) -> None:
@@ -100,7 +104,8 @@ def hide_turn(connection: Connection, session_id: str, turn: str, kind: str) -> 
     view = connection.execute(
         insert(views).values(session_id=session_id, kind=kind, created=now()).returning(views.c.id)
     ).scalar_one()
-    ids = connection.execute(select(messages.c.id).where(messages.c.turn == turn)).scalars().all()
+    said = select(messages.c.id).where(messages.c.session_id == session_id, messages.c.turn == turn)
+    ids = connection.execute(said).scalars().all()
     if ids:
         connection.execute(insert(view_rows), [{"view": view, "message": id} for id in ids])
 
@@ -113,7 +118,10 @@ def last_turn(connection: Connection, session_id: str) -> str:
         .join(views, views.c.id == view_rows.c.view)
         .where(views.c.session_id == session_id, views.c.undone == 0)
     )
-    query = select(turns.c.id).where(turns.c.session_id == session_id, turns.c.ended > 0, turns.c.id.not_in(hidden))
+    lane = select(sessions.c.lane).where(sessions.c.id == session_id).scalar_subquery()
+    query = select(turns.c.id).where(
+        turns.c.lane == lane, turns.c.session_id == session_id, turns.c.ended > 0, turns.c.id.not_in(hidden)
+    )
     return connection.execute(query.order_by(turns.c.ended.desc()).limit(1)).scalar() or ""
 
 
@@ -134,15 +142,19 @@ def title(connection: Connection, session_id: str, text: str) -> None:
     connection.execute(update(sessions).where(sessions.c.id == session_id).values(title=text))
 
 
+_COUNT = select(func.count()).where(messages.c.session_id == sessions.c.id).scalar_subquery()
+_SUMMARY = select(
+    sessions.c.id, sessions.c.lane, sessions.c.title, sessions.c.created, sessions.c.ended, _COUNT.label("messages")
+)
+
+
 def summaries(connection: Connection, limit: int) -> list[Summary]:
     """List sessions, newest first."""
-    count = select(func.count()).where(messages.c.session_id == sessions.c.id).scalar_subquery()
-    query = select(
-        sessions.c.id, sessions.c.lane, sessions.c.title, sessions.c.created, sessions.c.ended, count.label("messages")
-    )
-    return [Summary(*row) for row in connection.execute(query.order_by(sessions.c.created.desc()).limit(limit))]
+    newest = _SUMMARY.order_by(sessions.c.created.desc(), sessions.c.id.desc()).limit(limit)
+    return [Summary(*row) for row in connection.execute(newest)]
 
 
 def summary(connection: Connection, session_id: str) -> Summary | None:
     """Return one session of the list."""
-    return next((found for found in summaries(connection, 1_000_000) if found.id == session_id), None)
+    row = connection.execute(_SUMMARY.where(sessions.c.id == session_id)).first()
+    return Summary(*row) if row else None

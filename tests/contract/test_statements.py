@@ -1,0 +1,100 @@
+"""What the statements of a turn cost: they find the rows they need by an index, however much was ever said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, event
+
+from gateway.agent import journal
+from gateway.bus import lanes
+from gateway.bus.lanes import Claimed
+from gateway.messages import Message
+from gateway.sessions import store
+from gateway.storage import lease, open_database
+from gateway.storage.tables import metadata
+from gateway.types import Role
+from tests.contract.lane import event as an_event
+from tests.contract.lane import key, say
+
+SHARDS = frozenset({1, 2})
+
+
+def message_to_answer(connection: Connection) -> None:
+    say(connection, "one")
+    claimed = lanes.claim(connection, key(), "s1", "/home")
+    assert isinstance(claimed, Claimed)
+    lanes.fence(connection, key(), claimed.generation)
+    journal.begin(connection, claimed.turn, str(key()), "s1", "model")
+    store.keep_prompt(connection, "s1", "prompt")
+    store.append(connection, "s1", claimed.turn, [Message("user", "one"), Message("assistant", "two")])
+    lanes.done(connection, claimed.ids)
+    journal.finish(connection, claimed.turn, str(key()), "s1", journal.Ending("done"))
+
+
+def attempts(connection: Connection) -> None:
+    for _ in range(3):
+        say(connection, "one")
+        claimed = lanes.claim(connection, key(), "s1", "/home")
+        assert isinstance(claimed, Claimed)
+        journal.started_calls(connection, claimed.turn)
+        store.of_turn(connection, claimed.turn)
+        store.load(connection, "s1", without={claimed.turn})
+        lanes.fail(connection, claimed, "it broke")
+        lanes.bury(connection, claimed.ids)
+        lanes.revive(connection, claimed.ids)
+        lanes.discard(connection, claimed.ids, "by hand")
+
+
+def commands(connection: Connection) -> None:
+    said = an_event("/stop")
+    id = lanes.note(connection, key(), said.id, said, Role.MEMBER)
+    lanes.standing(connection, key())
+    lanes.stop(connection, key(), id or 0, "/stop")
+    store.summary(connection, "s1")
+    last = store.last_turn(connection, "s1")
+    lanes.of_turn(connection, last)
+    store.hide_turn(connection, "s1", last, "retry")
+    lanes.spoken(connection, key(), 10)
+
+
+def watching(connection: Connection) -> None:
+    lanes.waiting_lanes(connection, SHARDS)
+    lanes.generations(connection, ["a", "b"])
+    lanes.dead(connection)
+    mine = lease.acquire(connection, ["a", "b"], "me", force=False)
+    lease.release(connection, lease.renew(connection, mine, "me"), "me")
+
+
+@pytest.mark.parametrize("job", [message_to_answer, attempts, commands, watching])
+async def test_no_statement_reads_all_that_was_ever_said(job: Callable[[Connection], None], tmp_path: Path) -> None:
+    plans: list[str] = []
+
+    def explain(connection: Connection) -> None:
+        ran: list[tuple[str, Any]] = []
+
+        @event.listens_for(connection, "before_cursor_execute")
+        def note(_: Connection, cursor: object, statement: str, parameters: Any, *rest: object) -> None:
+            ran.append((statement, parameters))
+
+        message_to_answer(connection)
+        ran.clear()
+        job(connection)
+        for statement, parameters in ran:
+            one = parameters[0] if isinstance(parameters, list) else parameters
+            cursor = connection.connection.cursor()
+            cursor.execute(f"EXPLAIN QUERY PLAN {statement}", one)
+            plans.extend(f"{row[3]}  <-  {statement}" for row in cursor.fetchall())
+
+    async with open_database("sqlite:///state.db", tmp_path) as database:
+        await database.write(explain)
+    assert plans
+    growing = tuple(f"SCAN {table}" for table in metadata.tables if table not in {"facts", "leases", "workers"})
+    assert [plan for plan in plans if plan.startswith(growing) and "INDEX inbox_dead" not in plan] == []
+    of_the_open = [
+        plan for plan in plans if " inbox " in plan.partition("<-")[0] and "IN ('waiting', 'claimed')" in plan
+    ]
+    assert [plan for plan in of_the_open if "INDEX inbox_open" not in plan and "PRIMARY KEY" not in plan] == []
