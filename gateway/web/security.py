@@ -152,8 +152,10 @@ class Guard:
             if not from_here(scope, headers):
                 return refusal(scope, 403, SET_PASSWORD)
         elif not (path in OPEN_PATHS or path.startswith(ASSETS) or self._logged_in(Request(scope))):
-            if path in {"/", "/owner"}:
+            if path == "/":
                 return RedirectResponse("/login", 303)
+            if path == "/owner":  # the login page goes on with the link; what stands behind # stays in the browser
+                return RedirectResponse(f"/login#{scope['query_string'].decode('latin-1')}", 303)
             return refusal(scope, 401, LOG_IN)
         if (scope["method"] not in SAFE or path.startswith(PRIVATE)) and not from_our_page(headers):
             return refusal(scope, 403, OTHER_ORIGIN)

@@ -21,6 +21,7 @@ from gateway.app.gateway import Gateway, Mind, Plan
 from gateway.contracts.model import Completed, Model, ModelPiece
 from gateway.contracts.tool import Tools, ToolSpec
 from gateway.messages import Message, TextDelta, ToolCall
+from gateway.storage.database import Database
 from gateway.types import Turn
 from gateway.web.app import create_app
 from gateway.web.chat.adapter import WebChat
@@ -37,7 +38,9 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--host-resolver-rules=MAP gateway.test 127.0.0.1",  # another name, which no browser takes for this machine
 ]
+OWNER_TOKEN = "the-token-that-run-prints"
 PATIENCE = 20_000
 """Milliseconds a test waits for something to appear; only a failing test waits that long."""
 
@@ -79,18 +82,20 @@ class Office:
 
     home: Path
     model: Speaker = field(default_factory=Speaker)
+    password: str = ""
     url: str = ""
-    gateway: Gateway | None = None
+    database: Database = field(init=False)
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Gateway]:
         """Run the gateway, at the port it had before."""
         chat = WebChat(lambda: gateway.hints)
-        mind = Mind(lambda _: self.model, lambda *_: NoTools(), lambda _: self.home)
+        mind = Mind(lambda _: self.model, lambda *_: NoTools(), lambda *_: self.home)
         gateway = Gateway(Plan(home=self.home, edit_every=0.15), {chat.name: chat}, mind)
         listener = listen("127.0.0.1", int(self.url.rstrip("/").rpartition(":")[2] or 0) if self.url else 0)
         self.url, stopping = url_of(listener), asyncio.Event()
         async with gateway:
+            self.database = gateway.database
             site = Site(
                 settings=WebSettings(),
                 database=gateway.database,
@@ -98,6 +103,8 @@ class Office:
                 metrics=gateway.metrics,
                 stopping=stopping,
                 version="0",
+                password=self.password,
+                owner_token=OWNER_TOKEN,
                 model=lambda: (self.model.name, self.model.demo),
                 chat=chat,
                 draining=lambda: gateway.stopping,

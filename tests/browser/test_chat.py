@@ -7,6 +7,12 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, Page, expect
 
+from gateway.access import people
+from gateway.delivery import outbox
+from gateway.delivery.outbox import Outgoing
+from gateway.types import Part, Rendered
+from gateway.web.chat.adapter import address_of
+from gateway.web.security import token_hash
 from tests.browser.conftest import Office, Visit
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -316,3 +322,30 @@ async def test_a_reader_in_the_past_is_not_moved_but_told_of_news(office: Office
     await page.locator("#down").click()
     await expect(page.locator("#down")).to_be_hidden()
     await expect(page.locator("#log .agent").last).to_be_in_viewport()
+
+
+async def test_older_messages_are_shown_on_demand_and_stay_in_order(office: Office, visit: Visit) -> None:
+    page = await visit()
+    address = address_of(await visitor_of(page, office))
+    old = [Part(Rendered(f"old {n}", 9), f"old {n}") for n in range(250)]
+    await office.database.write(lambda connection: outbox.add(connection, [Outgoing(address, part) for part in old]))
+    await write(page, "and now")
+    await expect(page.locator(".person")).to_have_count(1)
+    await page.reload()
+    await expect(page.locator("#log .agent strong")).to_have_text("and now")
+    assert await page.locator("#log .message").count() == 200
+    await page.locator("#earlier").click()
+    await expect(page.locator("#log .message")).to_have_count(252)
+    await expect(page.locator("#earlier")).to_be_hidden()
+    texts = await page.locator("#log .agent .body").all_inner_texts()
+    assert texts[:-1] == [f"old {n}" for n in range(250)]
+    await write(page, "still in order")
+    await expect(page.locator("#log .message")).to_have_count(254)
+
+
+async def visitor_of(page: Page, office: Office) -> str:
+    """The id of the person behind a page."""
+    token = next(each["value"] for each in await page.context.cookies() if each["name"] == "hermes_8642")
+    found = await office.database.read(lambda connection: people.visitor(connection, token_hash(token)))
+    assert found is not None
+    return found.id

@@ -59,7 +59,7 @@ class Bubble(BaseModel):
     id: str
     who: Literal["person", "agent"]
     at: float
-    """Seconds since 1970; messages are shown in this order, and in the order given where it is the same."""
+    """Seconds since 1970; messages are shown in this order, at the same moment a person's first, then by number."""
     text: str = ""
     html: str = ""
     state: State = ""
@@ -104,7 +104,7 @@ def merge(spoken: Sequence[Spoken], shown: Sequence[Shown], live: str | None, li
     """Put both sides in one order, the newest `limit` of them."""
     running = any(row.state == "claimed" for row in spoken)
     entries = [*(_written(row, running=running) for row in spoken), *(_said(row) for row in shown)]
-    entries.sort(key=lambda entry: entry.at)  # stable: at the same moment the person was first
+    entries.sort(key=_place)
     newest = _newest(entries[-limit:], limit * WEIGHT)
     return Conversation(
         entries=tuple(newest),
@@ -112,6 +112,11 @@ def merge(spoken: Sequence[Spoken], shown: Sequence[Shown], live: str | None, li
         working=any(row.state in {"waiting", "claimed"} for row in spoken),
         earlier=len(newest) < len(entries) or limit in {len(spoken), len(shown)},
     )
+
+
+def _place(entry: Entry) -> tuple[float, bool, int]:
+    """Return where an entry stands: by time, at the same moment the person first, then by the number of its row."""
+    return entry.at, entry.who == "agent", int(entry.id.rpartition("-")[2])
 
 
 def _written(row: Spoken, *, running: bool) -> Entry:
@@ -161,8 +166,8 @@ async def changes(before: Conversation, now: Conversation) -> Update:
     new = [entry for entry in now.entries if known.get(entry.id) != entry]
     still = {entry.id for entry in now.entries}
     # What only became too old for this window stays on the page.
-    oldest = now.entries[0].at if now.entries else 0.0
-    gone = [entry.id for entry in before.entries if entry.id not in still and entry.at >= oldest]
+    oldest = _place(now.entries[0]) if now.entries else (0.0, False, 0)
+    gone = [entry.id for entry in before.entries if entry.id not in still and _place(entry) > oldest]
     return Update(
         bubbles=await bubbles(new) if new else None,
         gone=gone or None,

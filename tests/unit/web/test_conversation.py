@@ -84,6 +84,12 @@ async def test_what_was_erased_goes_and_what_only_grew_old_stays() -> None:
     assert emptied.gone == ["out-1", "out-2", "out-3", "out-4"]
 
 
+async def test_what_grew_old_stays_also_where_everything_was_said_at_the_same_moment() -> None:
+    before = merge([], [shown(n, 5.0) for n in (8, 9, 10, 11)], None, 4)
+    now = merge([], [shown(n, 5.0) for n in (9, 11, 12)], None, 4)
+    assert (await changes(before, now)).gone == ["out-10"]
+
+
 async def test_the_whole_names_the_model_and_renders_what_is_being_written() -> None:
     update = await whole(merge([spoken(1, 1, "claimed")], [], "*so far*", 200), ("tiny", True))
     assert update.whole

@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from gateway.access import people
 from gateway.errors import ConfigError
 from gateway.web.login import FREE_GUESSES, LOGIN_DAYS, Guesses, Password
 from gateway.web.settings import WebSettings, read_password
@@ -50,7 +51,10 @@ async def test_without_the_password_nothing_is_shown_not_even_on_this_machine(of
 async def test_without_the_password_no_browser_is_stored_and_no_owner_made(office: Office) -> None:
     async with guarded(office) as browser:
         assert "set-cookie" not in (await browser.get("/")).headers
-        assert (await browser.get("/owner", params={"token": "once-only"})).headers["location"] == "/login"
+        link = await browser.get("/owner", params={"token": "once-only"})
+        assert link.headers["location"] == "/login#token=once-only"
+        assert "set-cookie" not in link.headers
+    assert await office.database.read(people.owners) == set()
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/startupz"])

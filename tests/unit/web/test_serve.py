@@ -103,6 +103,8 @@ def test_a_port_is_free_again_at_once() -> None:
 def test_the_address_of_the_page_is_one_that_a_browser_takes() -> None:
     with listen("127.0.0.1", 0) as listener:
         assert url_of(listener) == f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    with listen("0.0.0.0", 0) as listener:
+        assert url_of(listener).startswith("http://127.0.0.1:")
     if socket.has_ipv6:
         with listen("::1", 0) as listener:
             assert url_of(listener).startswith("http://[::1]:")

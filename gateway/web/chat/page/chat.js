@@ -42,7 +42,7 @@ async function* updates(response, alive) {
 
 // --- the conversation
 
-const shown = new Map(); // id → { at, node }
+const shown = new Map(); // id → node
 let working = false;
 let typingUntil = 0;
 
@@ -68,8 +68,8 @@ function apply(update) {
 // What is older than the first of these was brought by "earlier" and stays.
 function forgetMissing(bubbles) {
   const ids = new Set(bubbles.map((bubble) => bubble.id));
-  const first = bubbles.length ? bubbles[0].at : -Infinity;
-  for (const [id, one] of [...shown]) if (!ids.has(id) && one.at >= first) remove(id);
+  const gone = ([id, node]) => !ids.has(id) && (!bubbles.length || isAfter(node.dataset, bubbles[0]));
+  for (const [id] of [...shown].filter(gone)) remove(id);
 }
 
 // What did not come over the stream may be older than what did: it brings what is missing and changes nothing.
@@ -79,7 +79,7 @@ function add(bubbles) {
 }
 
 function remove(id) {
-  shown.get(id)?.node.remove();
+  shown.get(id)?.remove();
   shown.delete(id);
 }
 
@@ -87,16 +87,24 @@ function place(bubble) {
   const known = shown.get(bubble.id);
   const node = draw(bubble);
   if (known) {
-    if (!known.node.isEqualNode(node)) known.node.replaceWith(node), shown.set(bubble.id, { at: bubble.at, node });
+    if (known.isEqualNode(node)) return false;
+    known.replaceWith(node);
+    shown.set(bubble.id, node);
     return false;
   }
   let next = null;
-  for (let other = log.lastElementChild; other && Number(other.dataset.at) > bubble.at; other = other.previousElementSibling) {
+  for (let other = log.lastElementChild; other && isAfter(other.dataset, node.dataset); other = other.previousElementSibling) {
     next = other;
   }
   log.insertBefore(node, next);
-  shown.set(bubble.id, { at: bubble.at, node });
+  shown.set(bubble.id, node);
   return bubble.who === "agent";
+}
+
+// By time; at the same moment what a person wrote comes first, and rows in the order of their numbers.
+function isAfter(one, other) {
+  const [[side, number], [otherSide, otherNumber]] = [one.id.split("-"), other.id.split("-")];
+  return (one.at - other.at || side.localeCompare(otherSide) || number - otherNumber) > 0;
 }
 
 const STATES = {
@@ -108,7 +116,7 @@ const STATES = {
 function draw(bubble) {
   const node = document.createElement("article");
   node.className = `message ${bubble.who}`;
-  node.dataset.at = bubble.at;
+  Object.assign(node.dataset, { at: bubble.at, id: bubble.id });
   const speaker = document.createElement("span");
   speaker.className = "hidden";
   speaker.textContent = bubble.who === "person" ? "You wrote:" : "Hermes said:";

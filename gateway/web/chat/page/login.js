@@ -11,7 +11,8 @@ form.addEventListener("submit", async (event) => {
   const sentence = await logIn(password.value);
   button.disabled = false;
   if (!sentence) {
-    location.replace("/");
+    // The owner's link leads here first, with its token behind the #.
+    location.replace(location.hash.startsWith("#token=") ? `/owner?${location.hash.slice(1)}` : "/");
     return;
   }
   error.textContent = sentence;
