@@ -42,12 +42,18 @@ class PlatformRules:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """All that decides. `owners` are written ``platform:user``; `trusted` platforms prove who speaks themselves."""
+    """
+    All that decides. `owners` are written ``platform:user``; `trusted` platforms prove who speaks themselves.
+
+    What comes over a `local` platform was put into the database by a program of this machine that may read and write
+    the home: whoever can do that owns it.
+    """
 
     allow_all: bool = False
     owners: frozenset[str] = frozenset()
     platforms: Mapping[str, PlatformRules] = field(default_factory=dict)
     trusted: frozenset[str] = frozenset({"webchat", "webhook"})
+    local: frozenset[str] = frozenset({"cli"})
 
 
 REFUSED = (
@@ -67,6 +73,7 @@ class Access:
         platform = event.origin.platform
         if not event.sender.id.strip():
             return Verdict(Reason.NO_IDENTITY)
+        owner = owner or platform in self._rules.local
         if owner or f"{platform}:{event.sender.id}" in self._rules.owners:
             return self._addressed(event, Verdict(Reason.OWNER, Role.OWNER))
         if platform in self._rules.trusted:

@@ -32,7 +32,7 @@ from gateway.errors import AdapterError, TokenRefused, Unreachable
 from gateway.intake import Intake
 from gateway.metrics import Metrics
 from gateway.sessions.cache import Bounds, Cache
-from gateway.sessions.keys import new_session_id
+from gateway.sessions.keys import NAMESPACE, new_session_id
 from gateway.sessions.live import Entry
 from gateway.sessions.settings import SharingSettings
 from gateway.storage import open_database
@@ -59,7 +59,12 @@ class Duties(Flag):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything that makes a process what it is. `alone`: no other process can be on this database."""
+    """
+    Everything that makes a process what it is.
+
+    `alone`: no other process can be on this database. `only` is an adapter's name: this process takes up nothing but
+    that adapter's conversations and deliveries; whatever else waits is left to a gateway that serves everybody.
+    """
 
     home: Path
     database: str = "sqlite:///state.db"
@@ -67,6 +72,7 @@ class Plan:
     bus_prefix: str = "hg"
     duties: Duties = Duties.ALL
     alone: bool = True
+    only: str = ""
     rules: Rules = field(default_factory=Rules)
     sharing: SharingSettings = SharingSettings()
     turns: TurnSettings = TurnSettings()
@@ -117,7 +123,7 @@ class Gateway(Resource):
         self.database = await enter(open_database(plan.database, plan.home))
         self.hints = await enter(open_hints(plan.bus, plan.bus_prefix))
         works = Duties.WORKER in plan.duties
-        role = "all" if plan.duties == Duties.ALL else "worker" if works else "edge"
+        role = plan.only or ("all" if plan.duties == Duties.ALL else "worker" if works else "edge")
         self.shards = await enter(Shards(self.database, works=works, alone=plan.alone, role=role))
         for adapter in self.adapters.values():
             await enter(adapter)
@@ -131,13 +137,22 @@ class Gateway(Resource):
         self.commands = builtin_commands(
             prepare, Facts(plan.version, lambda: mind.model("").name, mind.names, self._cache_line)
         )
-        self.sender = Sender(self.database, self.hints, self.shards, prepare, self.metrics, paces)
+        self.sender = Sender(
+            self.database,
+            self.hints,
+            self.shards,
+            prepare,
+            self.metrics,
+            paces,
+            self._serves,
+        )
         self.claims = Claims(
             self.database,
             self.hints,
             self.shards,
             home=str(plan.home),
             ids=lambda: new_session_id(datetime.now().astimezone()),
+            serves=lambda lane: self._serves(lane.removeprefix(f"agent:{NAMESPACE}:")),
         )
         self.intake = Intake(
             self.database,
@@ -175,6 +190,10 @@ class Gateway(Resource):
         for tenant in (self, self.turns, self.sender):
             self.shards.tell(tenant)
         self.metrics.watch_cache(lambda: self.cache.figures)
+
+    def _serves(self, place: str) -> bool:
+        """Say whether this process looks after a place: an address, or a lane's key from the platform on."""
+        return not self.plan.only or place.partition(":")[0].partition("/")[0] == self.plan.only
 
     def _cache_line(self) -> str:
         if Duties.WORKER not in self.plan.duties:

@@ -27,15 +27,26 @@ class Claims:
     """
     The lanes of this process's shards, in the order in which they became ready.
 
-    `ready` gives a lane, `claim` its next turn; the lane is not given out again until `release`.
+    `ready` gives a lane, `claim` its next turn; the lane is not given out again until `release`. A lane that `serves`
+    denies is left to others.
     """
 
-    def __init__(self, database: Database, hints: Hints, shards: Shards, *, home: str, ids: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        hints: Hints,
+        shards: Shards,
+        *,
+        home: str,
+        ids: Callable[[], str],
+        serves: Callable[[str], bool] = lambda lane: True,
+    ) -> None:
         self._database = database
         self._hints = hints
         self._shards = shards
         self._home = home
         self._ids = ids
+        self._serves = serves
         self._ready: asyncio.Queue[str] = asyncio.Queue()
         self._queued: set[str] = set()
         self._out: set[str] = set()
@@ -47,6 +58,8 @@ class Claims:
 
     def offer(self, lane: str) -> None:
         """Put a lane into the queue, or note that it has more if its turn is out."""
+        if not self._serves(lane):
+            return
         if lane in self._out:
             self._again.add(lane)
         elif lane not in self._queued:

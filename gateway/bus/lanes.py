@@ -7,10 +7,11 @@ import uuid
 import zlib
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from typing import Literal
 
 from pydantic import TypeAdapter
 from pydantic_core import PydanticSerializationError
-from sqlalchemy import Connection, RowMapping, bindparam, func, insert, literal, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, bindparam, func, insert, literal, select, true, update
 
 from gateway.bus.order import PAUSES, Dead, Run, Wait, Waiting, decide
 from gateway.errors import Fenced
@@ -24,6 +25,8 @@ SHARDS = 64
 PAGE = 256
 """Open rows of a lane that a claim looks at."""
 _EVENT = TypeAdapter(Event)
+Which = Literal["due", "dead", "all"]
+"""Rows of a list: those that wait or were given up, those given up, or all."""
 
 
 def shard_of(name: str) -> int:
@@ -91,6 +94,28 @@ class DeadLetter:
     attempts: int
     reason: str
     created: float
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """An event in a list, whatever has become of it."""
+
+    id: int
+    lane: str
+    state: str
+    event: Event
+    attempts: int
+    reason: str
+    created: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What became of an event. `reason` is why it failed so far; `problem`, why its turn ended without an answer."""
+
+    state: str
+    reason: str
+    problem: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,6 +365,26 @@ def _letters(connection: Connection, ids: Sequence[int]) -> list[DeadLetter]:
     ]
 
 
+_LISTED = {"due": (INBOX_OPEN, INBOX_DEAD), "dead": (INBOX_DEAD,), "all": (true(),)}
+
+
+def arrivals(connection: Connection, which: Which, limit: int) -> list[Arrival]:
+    """List events, newest first."""
+    queries = [select(inbox).where(rows).order_by(inbox.c.id.desc()).limit(limit) for rows in _LISTED[which]]
+    found = [row for query in queries for row in connection.execute(query).mappings()]
+    newest = sorted(found, key=lambda row: -int(row["id"]))[:limit]
+    names = ("id", "lane", "state", "attempts", "reason", "created")
+    return [Arrival(event=unpack(row["event"]), **{name: row[name] for name in names}) for row in newest]
+
+
+def fate(connection: Connection, event_key: str) -> Fate | None:
+    """Return what became of an event; None where it was never kept."""
+    problem = func.coalesce(turns.c.problem, "")
+    query = select(inbox.c.state, inbox.c.reason, problem).join(turns, turns.c.id == inbox.c.turn, isouter=True)
+    row = connection.execute(query.where(inbox.c.event_key == event_key)).first()
+    return Fate(*row) if row else None
+
+
 def revive(connection: Connection, ids: Sequence[int]) -> list[str]:
     """Let dead letters wait again with all their attempts; return the lanes to hint at."""
     rows = update(inbox).where(inbox.c.id.in_(ids), inbox.c.state == "dead")
@@ -397,6 +442,31 @@ def leave_session(connection: Connection, key: SessionKey) -> str:
     return str(lane["session_id"])
 
 
+def holder(connection: Connection, session_id: str) -> str:
+    """Return the lane that a session is bound to now; nothing where it is bound to none."""
+    query = select(lanes.c.key).join(sessions, sessions.c.lane == lanes.c.key)
+    query = query.where(sessions.c.id == session_id, lanes.c.session_id == session_id)
+    return connection.execute(query).scalar() or ""
+
+
+def take_session(connection: Connection, key: SessionKey, session_id: str) -> bool:
+    """
+    Bind a session to a lane that has none; False where another lane holds it or there is no such session.
+
+    Whoever still has it in memory holds a version of its former lane, which is made to be another.
+    """
+    query = select(sessions.c.lane).where(sessions.c.id == session_id).with_for_update()
+    former = connection.execute(query).scalar()
+    if former is None or holder(connection, session_id):
+        return False
+    old = connection.execute(select(lanes.c.version).where(lanes.c.key == former)).scalar() or 0
+    version = max(old, int(hold(connection, key)["version"])) + 1
+    mine = update(lanes).where(lanes.c.key == str(key))
+    connection.execute(mine.values(session_id=session_id, version=version))
+    connection.execute(update(sessions).where(sessions.c.id == session_id).values(lane=str(key), ended=0.0))
+    return True
+
+
 def choose_model(connection: Connection, key: SessionKey, model: str) -> None:
     """Set the model of a lane; empty for the default."""
     hold(connection, key)
@@ -432,10 +502,19 @@ def standing(connection: Connection, key: SessionKey) -> Standing:
 
 
 def of_turn(connection: Connection, turn: str) -> tuple[Event, ...]:
-    """Return the events of a turn, as they were claimed."""
-    lane = select(turns.c.lane).where(turns.c.id == turn).scalar_subquery()
-    query = select(inbox.c.event).where(inbox.c.lane == lane, inbox.c.turn == turn).order_by(inbox.c.id)
+    """Return what people said in a turn, as it was claimed; commands are left out."""
+    query = select(inbox.c.event).where(*_said_in(turn)).order_by(inbox.c.id)
     return tuple(unpack(event) for event in connection.execute(query).scalars())
+
+
+def adopt(connection: Connection, turn: str, by: str) -> None:
+    """Make the events of a turn those of the one that answers them again."""
+    connection.execute(update(inbox).where(*_said_in(turn)).values(turn=by))
+
+
+def _said_in(turn: str) -> tuple[ColumnElement[bool], ...]:
+    lane = select(turns.c.lane).where(turns.c.id == turn).scalar_subquery()
+    return inbox.c.lane == lane, inbox.c.turn == turn, inbox.c.command.is_(False)
 
 
 def spoken(connection: Connection, key: SessionKey, limit: int) -> list[Spoken]:

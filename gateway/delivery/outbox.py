@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 
 from pydantic import TypeAdapter
-from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, literal, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, literal, select, true, update
 
-from gateway.bus.lanes import shard_of
+from gateway.bus.lanes import Which, shard_of
 from gateway.storage.clock import now
-from gateway.storage.tables import live, outbox
+from gateway.storage.tables import OUTBOX_OPEN, OUTBOX_REFUSED, live, outbox
 from gateway.storage.upsert import upsert
 from gateway.types import Address, Part
 
@@ -201,23 +201,24 @@ def waiting(connection: Connection) -> int:
     return connection.execute(select(func.count()).where(outbox.c.state.in_(OPEN))).scalar_one()
 
 
-def refused(connection: Connection, limit: int, *, all_states: bool = False) -> list[Delivery]:
-    """List refused parts, or all, newest first."""
-    query = select(outbox).order_by(outbox.c.id.desc()).limit(limit)
-    if not all_states:
-        query = query.where(outbox.c.state == "refused")
-    return [
-        Delivery(
-            row["id"],
-            row["address"],
-            row["state"],
-            row["attempts"],
-            row["reason"],
-            _PART.validate_json(row["part"]).markdown,
-            row["created"],
-        )
-        for row in connection.execute(query).mappings()
-    ]
+_LISTED = {"due": (OUTBOX_OPEN, OUTBOX_REFUSED), "dead": (OUTBOX_REFUSED,), "all": (true(),)}
+
+
+def listed(connection: Connection, which: Which, limit: int) -> list[Delivery]:
+    """List parts, newest first; dead are those that a platform refused."""
+    queries = [select(outbox).where(rows).order_by(outbox.c.id.desc()).limit(limit) for rows in _LISTED[which]]
+    found = [row for query in queries for row in connection.execute(query).mappings()]
+    return [_delivery(row) for row in sorted(found, key=lambda row: -int(row["id"]))[:limit]]
+
+
+def refused(connection: Connection, limit: int) -> list[Delivery]:
+    """List refused parts, newest first."""
+    return listed(connection, "dead", limit)
+
+
+def _delivery(row: RowMapping) -> Delivery:
+    names = ("id", "address", "state", "attempts", "reason", "created")
+    return Delivery(text=_PART.validate_json(row["part"]).markdown, **{name: row[name] for name in names})
 
 
 def retry(connection: Connection, ids: Sequence[int]) -> list[str]:

@@ -49,6 +49,7 @@ class Sender:
 
     Throttling closes one target, or one account where the platform says so, and nobody else's. What stays ``sending``
     after a crash is sent again where the platform honours the key or the part is an edit, elsewhere once more, marked.
+    A queue that `serves` denies is left to others.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class Sender:
         prepare: Prepare,
         metrics: Metrics,
         paces: dict[str, Pace],
+        serves: Callable[[str], bool] = lambda queue: True,
     ) -> None:
         self._database = database
         self._hints = hints
@@ -66,6 +68,7 @@ class Sender:
         self._prepare = prepare
         self._metrics = metrics
         self._paces = paces
+        self._serves = serves
         self._awake: asyncio.Queue[str] = asyncio.Queue()
         self._running: dict[str, asyncio.Task[None]] = {}
         self._again: set[str] = set()
@@ -82,8 +85,9 @@ class Sender:
 
     def offer(self, queue: str) -> None:
         """Begin to drain a queue, or look again after what is being sent now."""
-        self._again.add(queue)
-        self._awake.put_nowait(queue)
+        if self._serves(queue):
+            self._again.add(queue)
+            self._awake.put_nowait(queue)
 
     async def run(self) -> None:
         """Send until cancelled."""

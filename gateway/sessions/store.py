@@ -28,6 +28,16 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
+class Line:
+    """A message as one reads it back. `hidden` names the kind of view that keeps it from the model, if any."""
+
+    id: int
+    created: float
+    message: Message
+    hidden: str
+
+
+@dataclass(frozen=True, slots=True)
 class Stored:
     """What a live session is built from."""
 
@@ -158,3 +168,16 @@ def summary(connection: Connection, session_id: str) -> Summary | None:
     """Return one session of the list."""
     row = connection.execute(_SUMMARY.where(sessions.c.id == session_id)).first()
     return Summary(*row) if row else None
+
+
+def transcript(connection: Connection, session_id: str, limit: int) -> list[Line]:
+    """Return the newest messages of a session with those out of view, oldest first."""
+    out = (
+        select(view_rows.c.message, views.c.kind)
+        .join(views, views.c.id == view_rows.c.view)
+        .where(views.c.session_id == session_id, views.c.undone == 0)
+    )
+    hidden = {row.message: row.kind for row in connection.execute(out)}
+    query = select(messages.c.id, messages.c.created, *_COLUMNS).where(messages.c.session_id == session_id)
+    rows = connection.execute(query.order_by(messages.c.id.desc()).limit(limit)).all()
+    return [Line(row.id, row.created, _message(row), hidden.get(row.id, "")) for row in reversed(rows)]

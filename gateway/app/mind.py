@@ -1,0 +1,37 @@
+"""The models and the hands of a process, from its settings: what every turn is answered with."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from gateway.agent.tools import builtin_tools
+from gateway.agent.tools.workspace import workspace_for
+from gateway.app.gateway import Mind
+from gateway.config import Config
+from gateway.contracts.model import Model
+from gateway.contracts.tool import Tools
+from gateway.llm.models import Models
+from gateway.toolkit.limits import Limited, chars_for
+from gateway.toolkit.toolset import FunctionTools, Narrowed
+from gateway.types import Role
+
+
+def mind_of(config: Config, models: Models) -> Mind:
+    """Return the models by name, the tools of each role, and the folder of each session."""
+    settings, home = config.settings, config.home.path
+    every = builtin_tools(
+        workspace=settings.workspace, terminal=settings.terminal, zone=settings.gateway.timezone or "UTC"
+    )
+
+    @lru_cache(maxsize=64)
+    def tools(role: Role, model: Model) -> Tools:
+        if model.demo:
+            return FunctionTools([])  # the small offline model never calls any, and has no room for their schemas
+        return Limited(Narrowed(every, role), chars=chars_for(model.window))
+
+    return Mind(
+        model=models.model,
+        tools=tools,
+        workspace=lambda session, address: workspace_for(home, settings.workspace, session, chat=address),
+        names=models.names,
+    )
