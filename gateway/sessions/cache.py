@@ -109,9 +109,9 @@ class Cache(Generic[K, V]):
             held.gone = True
             self._bytes -= self._weights.pop(key)
 
-    def drop_where(self, matches: Callable[[K], bool]) -> None:
-        """Forget every value whose key matches."""
-        for key in [key for key in self._held if matches(key)]:
+    def drop_where(self, matches: Callable[[V], bool]) -> None:
+        """Forget every value that matches."""
+        for key in [key for key, held in self._held.items() if matches(held.value)]:
             self.drop(key)
 
     async def tidy(self) -> None:

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 
 from gateway.messages import Message
 
+UNKNOWN = -1
+"""The version of what was not read yet, or may no longer be true."""
+
 
 @dataclass(slots=True, weakref_slot=True, eq=False)
 class LiveSession:
@@ -17,19 +20,17 @@ class LiveSession:
     """
 
     id: str
-    prompt: str
-    version: int
+    lane: str
+    prompt: str = ""
+    version: int = UNKNOWN
     history: list[Message] = field(default_factory=list)
     stored: bool = False
     bytes: int = 0
 
-    def __post_init__(self) -> None:
-        self.bytes = len(self.prompt.encode()) + sum(map(_bytes, self.history))
-
     def fill(self, prompt: str, history: list[Message], version: int) -> None:
         """Hold what the rows say, in place of whatever was held."""
         self.prompt, self.history, self.version = prompt, history, version
-        self.__post_init__()
+        self.bytes = len(prompt.encode()) + sum(map(_bytes, history))
 
     def extend(self, said: Sequence[Message]) -> None:
         """Add what a turn has stored."""

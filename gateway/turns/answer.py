@@ -27,7 +27,7 @@ from gateway.metrics import Metrics
 from gateway.sessions import store
 from gateway.sessions.cache import Cache
 from gateway.sessions.compose import user_message
-from gateway.sessions.live import Entry, LiveSession, cache_key
+from gateway.sessions.live import UNKNOWN, Entry, LiveSession, cache_key
 from gateway.storage.database import Connection, Database
 from gateway.supervise import beside
 from gateway.turns.journal import TurnJournal
@@ -78,14 +78,10 @@ class Answers:
         self._rooms = rooms
         self._settings = settings
         self._sessions: WeakValueDictionary[str, LiveSession] = WeakValueDictionary()
-        self._lanes: dict[str, str] = {}
 
     def forget(self, shards: Set[int]) -> None:
         """Drop the live sessions of shards that are no longer ours."""
-        gone = {session for session, lane in self._lanes.items() if shard_of(lane) in shards}
-        self._rooms.cache.drop_where(lambda key: key.partition("::")[0] in gone)
-        for session in gone:
-            self._lanes.pop(session, None)
+        self._rooms.cache.drop_where(lambda entry: shard_of(entry.session.lane) in shards)
 
     async def answer(self, claimed: Claimed, *, again: bool) -> str:
         """
@@ -99,14 +95,13 @@ class Answers:
             return await self._nothing(claimed)
         key = cache_key(claimed.session_id, self._settings.home, model.name)
         async with self._rooms.cache.use(key, lambda: self._build(claimed, model)) as entry:
-            self._lanes[claimed.session_id] = str(claimed.lane)
             session = entry.session
             if session.version != claimed.version or past.replaces:
                 await self._reload(session, claimed, past)
             try:
                 return await self._speak(claimed, session, model, past)
             except BaseException:
-                session.version = -1  # whatever it holds now, the rows know better
+                session.version = UNKNOWN  # whatever it holds now, the rows know better
                 raise
 
     async def _past(self, claimed: Claimed, *, again: bool) -> _Past:
@@ -138,9 +133,9 @@ class Answers:
     async def _build(self, claimed: Claimed, model: Model) -> Entry:
         session = self._sessions.get(claimed.session_id)
         if session is None:
-            session = LiveSession(claimed.session_id, "", -1)
+            session = LiveSession(claimed.session_id, str(claimed.lane))
             if claimed.fresh:
-                session = LiveSession(session.id, self._rooms.prompt(claimed.events[-1].origin), claimed.version)
+                session.fill(self._rooms.prompt(claimed.events[-1].origin), [], claimed.version)
             self._sessions[claimed.session_id] = session
         return Entry(session, model.name)
 
@@ -235,6 +230,7 @@ class Answers:
             journal.finish(connection, claimed.turn, str(claimed.lane), claimed.session_id, ending)
             if past.replaces:
                 store.hide_turn(connection, claimed.session_id, past.replaces, "retry")
+                lanes.adopt(connection, past.replaces, claimed.turn)
             if not session.stored:
                 store.keep_prompt(connection, claimed.session_id, session.prompt)
             store.append(connection, claimed.session_id, claimed.turn, finished.added)

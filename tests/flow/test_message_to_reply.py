@@ -116,7 +116,7 @@ async def test_a_model_that_fails_is_said_and_retry_asks_it_again(house: House) 
 
 
 async def test_retry_replaces_the_last_answer_in_what_the_model_is_shown(house: House) -> None:
-    answers = iter(["first try", "second try", "third"])
+    answers = iter(["first try", "second try", "third try", "end"])
     house.models[""] = DrivenModel(lambda messages: next(answers))
     async with house.running() as chat:
         chat.say("/retry")
@@ -125,9 +125,11 @@ async def test_retry_replaces_the_last_answer_in_what_the_model_is_shown(house: 
         await chat.sees("first try")
         chat.say("/retry")
         await chat.sees("second try")
+        chat.say("/retry")
+        await chat.sees("third try")
         chat.say("go on")
-        await chat.sees("third")
-    assert [message.text for message in house.model.asked[-1][1:]] == ["hello", "second try", "go on"]
+        await chat.sees("end")
+    assert [message.text for message in house.model.asked[-1][1:]] == ["hello", "third try", "go on"]
 
 
 async def test_an_empty_answer_is_said(house: House) -> None:
