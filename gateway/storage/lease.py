@@ -1,9 +1,9 @@
 """
 Leases as rows: who alone may do a thing, by the database's clock.
 
-A lease is held for `SECONDS`. Its holder renews it every `RENEW` seconds and stops relying on it `MARGIN` seconds
-before the end, counted on its own clock from the sending of the last renewal that succeeded, so that a process that
-slept, or whose clock was set, never believes longer than the database does.
+A lease is held for a while. Its holder renews it more often, and stops relying on it a margin before the end, counted
+on its own clock from the sending of the last renewal that succeeded, so that a process that slept, or whose clock was
+set, never believes longer than the database does.
 """
 
 from __future__ import annotations
@@ -12,15 +12,23 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, literal, or_, select, tuple_, update
+from sqlalchemy import Connection, Row, delete, literal, or_, select, tuple_, update
 
 from gateway.storage.clock import now
 from gateway.storage.tables import leases, workers
 from gateway.storage.upsert import upsert
 
-SECONDS = 10.0
-RENEW = 3.0
-MARGIN = 2.0
+
+@dataclass(frozen=True, slots=True)
+class LeaseTimes:
+    """Seconds: how long a lease is held, how often it is renewed, how long before its end its holder stops."""
+
+    held: float = 10.0
+    renew: float = 3.0
+    margin: float = 2.0
+
+
+USUAL = LeaseTimes()
 
 
 def boot_time() -> float:
@@ -41,39 +49,50 @@ class Lease:
         return boot_time() < self.until
 
 
-def _ends(sent: float) -> float:
-    return sent + SECONDS - MARGIN
-
-
-def acquire(connection: Connection, names: Iterable[str], owner: str, *, force: bool) -> list[Lease]:
+def acquire(
+    connection: Connection,
+    names: Iterable[str],
+    owner: str,
+    *,
+    force: bool,
+    limit: int | None = None,
+    times: LeaseTimes = USUAL,
+) -> list[Lease]:
     """
-    Take those of the names that are free or run out, and return them.
+    Take those of the names that are free, run out, or ours without our knowing; at most `limit`. Return them.
 
     `force` takes them whoever holds them: only for a process that knows it is alone (the home's lock is its).
     """
-    sent, taken = boot_time(), list[Lease]()
-    wanted = sorted(names)
+    sent, wanted = boot_time(), sorted(names)
     if not wanted:
-        return taken
-    rows = [{"name": name, "owner": "", "epoch": 0, "until": 0.0} for name in wanted]
-    connection.execute(upsert(connection, leases).values(rows).on_conflict_do_nothing())
-    free = [] if force else [or_(leases.c.until < now(), leases.c.owner == "")]
-    locked = (
-        select(leases.c.name)
-        .where(leases.c.name.in_(wanted), *free)
-        .order_by(leases.c.name)
-        .with_for_update(skip_locked=True)
+        return []
+    _make(connection, wanted)
+    free = [] if force else [or_(leases.c.until < now(), leases.c.owner.in_(("", owner)))]
+    locked = select(leases.c.name).where(leases.c.name.in_(wanted), *free).order_by(leases.c.name).limit(limit)
+    mine = connection.execute(locked.with_for_update(skip_locked=True)).scalars().all()
+    if not mine:
+        return []
+    taken = (
+        update(leases)
+        .where(leases.c.name.in_(mine))
+        .values(owner=owner, epoch=leases.c.epoch + 1, until=now() + literal(times.held))
     )
-    mine = connection.execute(locked).scalars().all()
-    if mine:
-        statement = update(leases).where(leases.c.name.in_(mine))
-        values = {"owner": owner, "epoch": leases.c.epoch + 1, "until": now() + literal(SECONDS)}
-        for row in connection.execute(statement.values(values).returning(leases.c.name, leases.c.epoch)):
-            taken.append(Lease(row.name, row.epoch, _ends(sent)))
-    return taken
+    return _ours(connection.execute(taken.returning(leases.c.name, leases.c.epoch)), sent, times)
 
 
-def renew(connection: Connection, held: Sequence[Lease], owner: str) -> list[Lease]:
+def _make(connection: Connection, names: Sequence[str]) -> None:
+    """Make the rows that there are not yet."""
+    there = set(connection.execute(select(leases.c.name).where(leases.c.name.in_(names))).scalars())
+    rows = [{"name": name, "owner": "", "epoch": 0, "until": 0.0} for name in names if name not in there]
+    if rows:
+        connection.execute(upsert(connection, leases).on_conflict_do_nothing(), rows)
+
+
+def _ours(rows: Iterable[Row[tuple[str, int]]], sent: float, times: LeaseTimes) -> list[Lease]:
+    return [Lease(row.name, row.epoch, sent + times.held - times.margin) for row in rows]
+
+
+def renew(connection: Connection, held: Sequence[Lease], owner: str, times: LeaseTimes = USUAL) -> list[Lease]:
     """Renew in one statement what is still ours; what is missing from the answer is lost."""
     sent = boot_time()
     if not held:
@@ -81,10 +100,8 @@ def renew(connection: Connection, held: Sequence[Lease], owner: str) -> list[Lea
     ours = tuple_(leases.c.name, leases.c.epoch).in_([(lease.name, lease.epoch) for lease in held])
     # A lease that ran out is not renewed: somebody may be taking it in this very moment.
     statement = update(leases).where(ours, leases.c.owner == owner, leases.c.until > now())
-    renewed = connection.execute(
-        statement.values(until=now() + literal(SECONDS)).returning(leases.c.name, leases.c.epoch)
-    )
-    return [Lease(row.name, row.epoch, _ends(sent)) for row in renewed]
+    renewed = statement.values(until=now() + literal(times.held)).returning(leases.c.name, leases.c.epoch)
+    return _ours(connection.execute(renewed), sent, times)
 
 
 def release(connection: Connection, held: Sequence[Lease], owner: str) -> None:
@@ -104,9 +121,9 @@ class Worker:
     role: str
 
 
-def alive(connection: Connection, me: Worker) -> list[Worker]:
+def alive(connection: Connection, me: Worker, times: LeaseTimes = USUAL) -> list[Worker]:
     """Say that this process is alive, forget those that are not, and return all that are."""
-    values = {"host": me.host, "pid": me.pid, "role": me.role, "until": now() + literal(SECONDS)}
+    values = {"host": me.host, "pid": me.pid, "role": me.role, "until": now() + literal(times.held)}
     row = upsert(connection, workers).values(id=me.id, created=now(), **values)
     connection.execute(row.on_conflict_do_update(index_elements=["id"], set_=values))
     connection.execute(delete(workers).where(workers.c.until < now()))
