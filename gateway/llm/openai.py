@@ -49,8 +49,11 @@ SHOWN = 20
 UNSUPPORTED = re.compile(
     r"unsupported|not support|unrecognized|unknown|unexpected|not permitted|not allowed|extra", re.I
 )
-FAILURES = (APIError, httpx2.HTTPError, httpx2.StreamError, ValueError)
-"""What a request or a stream raises; a chunk that is no JSON, or no UTF-8, raises a bare `ValueError`."""
+FAILURES = (APIError, httpx2.HTTPError, httpx2.StreamError, ValueError, RecursionError)
+"""
+What a request or a stream raises; a chunk that is no JSON, or no UTF-8, raises a bare
+`ValueError`, one nested too deep a `RecursionError`.
+"""
 
 
 class OpenAIModel(Model):

@@ -19,7 +19,8 @@ often it is asked again:
 
 Faults: ``busy`` (429), ``error`` (500), ``overloaded`` (529), ``unauthorized``, ``missing`` (404), ``overflow`` (400),
 ``html``, ``truncate``, ``malformed``, ``error_chunk``, ``disconnect``, ``stall``, ``empty``, ``filter``, ``length``,
-``status`` with ``status=`` and ``message=``; ``after`` counts the text chunks sent before a stream fails.
+``status`` with ``status=`` and ``message=``; ``after`` counts the text chunks sent before a stream fails, ``chunk`` is
+what ``malformed`` sends.
 """
 
 from __future__ import annotations
@@ -245,7 +246,7 @@ async def send_stream(request: web.Request, chunks: Chunks, fault: dict[str, Any
 async def break_stream(request: web.Request, response: web.StreamResponse, fault: dict[str, Any]) -> None:
     match fault["kind"]:
         case "malformed":
-            await response.write(b'data: {"choices": [{"index": 0, "del\n\n')
+            await response.write(b"data: " + fault.get("chunk", '{"choices": [{"index": 0, "del').encode() + b"\n\n")
         case "error_chunk":
             error = {"message": fault.get("message", "the engine died"), "type": fault.get("type", "server_error")}
             await response.write(b"data: " + orjson.dumps({"error": error | {"code": fault.get("code")}}) + b"\n\n")

@@ -180,6 +180,15 @@ async def test_a_stream_that_breaks_is_a_bad_response(make: Make, server: OpenAI
     assert shown == after
 
 
+@pytest.mark.parametrize("chunk", ["null", "[]", "7", "[" * 100_000, '{"a": ' + "9" * 5000 + "}", "\ufeff{}", "NaN"])
+async def test_whatever_a_chunk_is_it_does_no_more_than_spoil_the_answer(
+    make: Make, server: OpenAIServer, chunk: str
+) -> None:
+    server.fault("malformed", chunk=chunk)
+    with pytest.raises(BadResponse):
+        await make().complete(HELLO)
+
+
 async def test_an_error_within_the_stream_is_told_by_its_code(make: Make, server: OpenAIServer) -> None:
     server.fault("error_chunk", code=429, message="slow down", type="x")
     assert isinstance(await failure(make()), ModelBusy)
