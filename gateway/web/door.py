@@ -8,7 +8,7 @@ import math
 from typing import Annotated
 
 from fastapi import APIRouter, Body, HTTPException, Query, Request, Response
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import RedirectResponse
 
 from gateway.access import people
 from gateway.access.people import Visitor
@@ -20,7 +20,6 @@ from gateway.web.site import Here, Site
 
 WRONG = "This is not the password."
 STALE_LINK = "This link has been used or is not of this gateway; it is printed anew at each start."
-AGAIN = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0"><title>Hermes</title>'
 
 
 class OwnerLink:
@@ -47,9 +46,6 @@ def owner_router(link: OwnerLink) -> APIRouter:
 
     @router.get("/owner")
     async def become_owner(request: Request, site: Here, token: Annotated[str, Query(max_length=256)] = "") -> Response:
-        if request.headers.get("sec-fetch-site") in {"cross-site", "same-site"}:
-            # A link on another page: the browser keeps our cookie back until we ask again ourselves.
-            return HTMLResponse(AGAIN)
         if not link.take(token):
             raise HTTPException(403, STALE_LINK)
         response = RedirectResponse("/", 303)

@@ -8,6 +8,7 @@ this machine and nothing may have been forwarded; and whatever changes or stream
 from __future__ import annotations
 
 import hashlib
+import html
 import re
 import secrets
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway.web.local import loopback
@@ -24,6 +25,7 @@ PAGE_HEADER = "x-hermes-page"
 """Our page sends it with every request; another origin cannot, without asking first, and is never allowed."""
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 PROXIED = frozenset({"forwarded", "via", "x-real-ip"})
+PAGES = frozenset({"/", "/owner"})
 OPEN_PATHS = frozenset({"/login", "/healthz", "/startupz", "/readyz"})
 """Answered without a login: they say nothing beyond a status."""
 PRIVATE, ASSETS = "/chat/", "/assets/"
@@ -148,15 +150,38 @@ class Guard:
 
     def _refuse(self, scope: Scope) -> Response | None:
         headers, path = Headers(scope=scope), scope["path"]
-        if self._logged_in is None:
-            if not from_here(scope, headers):
-                return refusal(scope, 403, SET_PASSWORD)
-        elif not (path in OPEN_PATHS or path.startswith(ASSETS) or self._logged_in(Request(scope))):
-            if path == "/":
-                return RedirectResponse("/login", 303)
-            if path == "/owner":  # the login page goes on with the link; what stands behind # stays in the browser
-                return RedirectResponse(f"/login#{scope['query_string'].decode('latin-1')}", 303)
-            return refusal(scope, 401, LOG_IN)
+        if self._logged_in is None and not from_here(scope, headers):
+            return refusal(scope, 403, SET_PASSWORD)
+        if path in PAGES and headers.get("sec-fetch-site") in {"cross-site", "same-site"}:
+            return _ask_again(scope)
+        if self._logged_in is not None and not _open(path) and not self._logged_in(Request(scope)):
+            return _to_login(scope)
         if (scope["method"] not in SAFE or path.startswith(PRIVATE)) and not from_our_page(headers):
             return refusal(scope, 403, OTHER_ORIGIN)
         return None
+
+
+def _open(path: str) -> bool:
+    return path in OPEN_PATHS or path.startswith(ASSETS)
+
+
+def _query(scope: Scope) -> str:
+    return str(scope["query_string"].decode("latin-1"))
+
+
+def _ask_again(scope: Scope) -> Response:
+    """
+    Answer a link on another site: the browser kept our cookies back, and a new one would replace them.
+
+    Once our own page asks they are sent. It asks by itself, unless it has before; then the person may.
+    """
+    query = _query(scope)
+    again = "" if query.endswith("&again") else '<meta http-equiv="refresh" content="0;url={url}">'
+    page = f'<!doctype html><meta charset="utf-8"><title>Hermes</title>{again}<p><a href="{{url}}">Open the chat</a>'
+    return HTMLResponse(page.format(url=html.escape(f"{scope['path']}?{query.removesuffix('&again')}&again")))
+
+
+def _to_login(scope: Scope) -> Response:
+    if scope["path"] == "/owner":  # the login page goes on with the link; what stands behind # stays in the browser
+        return RedirectResponse(f"/login#{_query(scope)}", 303)
+    return RedirectResponse("/login", 303) if scope["path"] == "/" else refusal(scope, 401, LOG_IN)

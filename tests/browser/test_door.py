@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, BrowserContext, Page, Route, expect
 
 from gateway.access import people
 from tests.browser.conftest import OWNER_TOKEN, Office
@@ -25,16 +25,24 @@ async def test_a_name_that_was_rebound_to_this_machine_shows_a_sentence_and_no_p
     await page.close()
 
 
+async def elsewhere(context: BrowserContext, body: str) -> Page:
+    """Open a page of another site."""
+    page = await context.new_page()
+
+    async def answer(route: Route) -> None:
+        await route.fulfill(body=body, content_type="text/html")
+
+    await page.route("http://localhost:1/", answer)
+    await page.goto("http://localhost:1/")
+    return page
+
+
 async def test_a_page_of_another_origin_cannot_write_read_or_stream(chromium: Browser, office: Office) -> None:
     context = await chromium.new_context()
     page = await context.new_page()
     await page.goto(office.url)
     await page.locator("#log[aria-busy=false]").wait_for(state="attached")
-    other = await context.new_page()  # with the cookie of the first
-    await other.route(
-        "http://localhost:1/", lambda route: route.fulfill(body="<p>another page", content_type="text/html")
-    )
-    await other.goto("http://localhost:1/")
+    other = await elsewhere(context, "<p>another page")  # with the cookie of the first
     script = """async url => {
       const [credentials, method, body] = ["include", "POST", '{"id": "message-0001", "text": "taken"}'];
       const tries = [
@@ -105,3 +113,19 @@ async def test_the_owners_link_makes_an_open_browser_the_owners_with_its_convers
     await page.goto(f"{office.url}owner?token={OWNER_TOKEN}")
     await expect(page.locator("body")).to_contain_text("has been used")
     await page.close()
+
+
+async def test_a_link_on_another_site_leads_to_the_same_conversation(chromium: Browser, office: Office) -> None:
+    context = await chromium.new_context()
+    page = await context.new_page()
+    await page.goto(office.url)
+    await page.locator("#text").fill("still here")
+    await page.locator("#text").press("Enter")
+    await expect(page.locator("#log .agent")).to_have_count(1)
+    for link in (office.url, f"{office.url}owner?token={OWNER_TOKEN}"):
+        other = await elsewhere(context, f'<a href="{link}">the chat</a>')
+        await other.locator("a").click()
+        await expect(other.locator(".person .body")).to_have_text("still here")
+        assert other.url == office.url
+    assert len(await office.database.read(people.owners)) == 1
+    await context.close()

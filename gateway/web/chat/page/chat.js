@@ -422,6 +422,7 @@ async function copy(node) {
   }
 }
 
+if (location.search) history.replaceState(null, "", "/");
 text.value = unsent.text;
 changed();
 follow();
