@@ -9,8 +9,11 @@ import ast
 import inspect
 import json
 import re
+import sys
 import textwrap
 from collections.abc import Iterator, Mapping
+from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from pydantic import BaseModel, SecretStr
@@ -44,24 +47,27 @@ def descriptions(model: type[BaseModel]) -> dict[str, str]:
     found: dict[str, str] = {}
     for kind in reversed(model.__mro__):
         if issubclass(kind, BaseModel) and kind is not BaseModel:
-            found |= _docstrings(kind)
+            found |= _docstrings(kind.__module__).get(kind.__qualname__, {})
     described = {name: info.description for name, info in model.model_fields.items() if info.description}
     return {**found, **described}
 
 
-def _docstrings(kind: type[BaseModel]) -> dict[str, str]:
+@cache
+def _docstrings(module: str) -> dict[str, dict[str, str]]:
+    """Return what stands below each field of each class of a module."""
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
-    except (OSError, TypeError):
+        tree = ast.parse(inspect.getsource(sys.modules[module]))
+    except (OSError, TypeError, KeyError):
         return {}  # made at run time
-    body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
-    found: dict[str, str] = {}
-    for field, below in zip(body, body[1:], strict=False):
+    return {node.name: dict(_below_fields(node.body)) for node in tree.body if isinstance(node, ast.ClassDef)}
+
+
+def _below_fields(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
+    for field, below in pairwise(body):
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(below, ast.Expr):
             value = below.value
             if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                found[field.target.id] = " ".join(value.value.split())
-    return found
+                yield field.target.id, " ".join(value.value.split())
 
 
 class _Schema(GenerateJsonSchema):

@@ -10,7 +10,7 @@ import copy
 from typing import Any
 
 from ruamel.yaml import YAML
-from ruamel.yaml.nodes import CollectionNode, MappingNode, ScalarNode
+from ruamel.yaml.nodes import CollectionNode, MappingNode, ScalarNode, SequenceNode
 from ruamel.yaml.nodes import Node as YamlNode
 
 from gateway.config.describe import written
@@ -103,7 +103,7 @@ def _into_empty(text: str, pairs: list[Pair], value: dict[str, Any]) -> str:
 def _append(text: str, section: YamlNode, key: str, value: Any) -> str:
     """Add a key behind the last one of a block."""
     column = section.value[0][0].start_mark.column
-    at = _line_end(text, _end(text, section.value[-1][1]))
+    at = _line_end(text, _end(text, section.value[-1]))
     gap = "" if at and text[at - 1] == "\n" else "\n"
     return text[:at] + gap + _lines(key, value, column) + text[at:]
 
@@ -120,10 +120,10 @@ def _replace(text: str, pair: Pair, new: str) -> str:
     key, value = pair
     written_there = isinstance(value, ScalarNode) and value.start_mark.index < value.end_mark.index
     if written_there or _in_brackets(value):
-        start, end = value.start_mark.index, _end(text, value)
+        start, end = value.start_mark.index, _end(text, pair)
     else:
         start = text.index(":", key.end_mark.index) + 1
-        end = start if isinstance(value, ScalarNode) else _end(text, value)
+        end = start if isinstance(value, ScalarNode) else _end(text, pair)
     space = "" if text[start - 1 : start] in {" ", "\t"} else " "
     return text[:start] + space + new + text[end:]
 
@@ -141,17 +141,17 @@ def _take_out(text: str, path: Path) -> str:
         return _replace(text, pairs[-2], "{}")
     if not _in_brackets(parent):
         start = text.rfind("\n", 0, pairs[-1][0].start_mark.index) + 1
-        return text[:start] + text[_line_end(text, _end(text, pairs[-1][1])) :]
+        return text[:start] + text[_line_end(text, _end(text, pairs[-1])) :]
     if at + 1 < len(names):
         return text[: pairs[-1][0].start_mark.index] + text[parent.value[at + 1][0].start_mark.index :]
-    return text[: _end(text, parent.value[at - 1][1])] + text[_end(text, pairs[-1][1]) :]
+    return text[: _end(text, parent.value[at - 1])] + text[_end(text, pairs[-1]) :]
 
 
 def _root_emptied(text: str, pair: Pair) -> str:
     root = _root(text)
     if root is not None and _in_brackets(root):
         return text[: root.start_mark.index] + "{}" + text[root.end_mark.index :]
-    return text[: pair[0].start_mark.index] + text[_line_end(text, _end(text, pair[1])) :]
+    return text[: pair[0].start_mark.index] + text[_line_end(text, _end(text, pair)) :]
 
 
 def _root(text: str) -> MappingNode | None:
@@ -174,13 +174,17 @@ def _along(text: str, path: Path) -> list[Pair]:
     return pairs
 
 
-def _end(text: str, node: YamlNode) -> int:
-    """Return where the last character of a value stands; a block ends before the comments behind it."""
-    if isinstance(node, ScalarNode) or _in_brackets(node) or not node.value:
-        end: int = node.end_mark.index
-        return len(text[:end].rstrip()) if isinstance(node, ScalarNode) and node.style in {"|", ">"} else end
-    last = node.value[-1]
-    return _end(text, last[1] if isinstance(node, MappingNode) else last)
+def _end(text: str, pair: Pair) -> int:
+    """Return where the last character of a value stands; a block ends before the remarks behind it."""
+    key, value = pair
+    if isinstance(value, ScalarNode) and value.start_mark.index == value.end_mark.index:
+        return text.index(":", key.end_mark.index) + 1  # nothing is written there
+    if isinstance(value, MappingNode) and not _in_brackets(value) and value.value:
+        return _end(text, value.value[-1])
+    if isinstance(value, SequenceNode) and not _in_brackets(value) and value.value:
+        return _end(text, (key, value.value[-1]))
+    end: int = value.end_mark.index
+    return len(text[:end].rstrip()) if isinstance(value, ScalarNode) and value.style in {"|", ">"} else end
 
 
 def _line_end(text: str, index: int) -> int:

@@ -95,10 +95,11 @@ def with_ours(found: Found) -> Found:
 def whole(settings: type[BaseModel], platforms: Types) -> type[BaseModel]:
     """Compose the type of the whole document; it describes, and is never made."""
     sections: dict[str, Any] = {
-        name: (_described(name, adapter), Field(description=adapter.__doc__)) for name, adapter in platforms.items()
+        name: (_described(name, adapter), Field(default={}, description=adapter.__doc__))
+        for name, adapter in platforms.items()
     }
     described = create_model("Platforms", __base__=Described, __doc__="The chat platforms.", **sections)
-    platforms_field = (described, Field(description="The chat platforms."))
+    platforms_field: Any = (described, Field(default={}, description="The chat platforms."))
     return create_model("Config", __base__=(settings, Described), platforms=platforms_field)
 
 
