@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Set
+from collections.abc import AsyncIterator, Awaitable, Callable, Set
 from contextlib import asynccontextmanager
 from typing import Any, Self
 
-from redis.asyncio import Redis
+from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError as Disconnected
 from redis.exceptions import RedisError
 
 from gateway.contracts.bus import Hints
+from gateway.errors import ConfigError
 
 log = logging.getLogger(__name__)
 
@@ -22,6 +24,12 @@ LONGEST = 10_000
 BLOCK_MS = 1000
 PAUSES = (0.2, 0.5, 1.0, 2.0, 5.0)
 """Seconds between tries while Redis is away."""
+QUIET = 1.0
+"""Seconds after a failure in which nothing is said: a Redis that hangs must not hold up every message."""
+MOUTHS, EARS = 8, 4096
+"""Connections at most, to speak and to listen."""
+ANSWER = 2.0
+"""Seconds within which Redis answers, or is away."""
 
 
 class RedisHints(Hints):
@@ -37,12 +45,28 @@ class RedisHints(Hints):
         self._watched: dict[str, str] = {}
         self._changed = asyncio.Event()
         self._away = False
+        self._quiet_until = 0.0
 
     async def __aenter__(self) -> Self:
-        # Our own pauses rule: a client that retries inside would hold up a message's acknowledgement.
-        options: dict[str, Any] = {"retry": Retry(NoBackoff(), 1), "decode_responses": True, "protocol": 2}
-        self._redis = Redis.from_url(self._url, socket_timeout=5, socket_connect_timeout=2, **options)
-        self._ear = Redis.from_url(self._url, socket_timeout=None, socket_connect_timeout=2, **options)
+        # Our own pauses rule. One try more for a connection that had died in the pool, none for a Redis that hangs.
+        options: dict[str, Any] = {
+            "retry": Retry(NoBackoff(), 1, supported_errors=(Disconnected,)),
+            "socket_connect_timeout": ANSWER,
+            "socket_keepalive": True,
+            "decode_responses": True,
+            "encoding_errors": "surrogatepass",
+            "protocol": 2,
+        }
+        try:
+            # Who has something to say waits for a free connection; each topic listened to keeps one of its own.
+            mouth = BlockingConnectionPool.from_url(
+                self._url, max_connections=MOUTHS, timeout=ANSWER, socket_timeout=ANSWER, **options
+            )
+            mouth.make_connection()  # type: ignore[no-untyped-call]
+        except (ValueError, TypeError) as error:
+            raise ConfigError("gateway.bus: this URL cannot be read", hint="write redis://host:6379/0") from error
+        self._redis = Redis.from_pool(mouth)
+        self._ear = Redis.from_url(self._url, max_connections=EARS, socket_timeout=ANSWER + BLOCK_MS / 1000, **options)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -61,8 +85,16 @@ class RedisHints(Hints):
         return f"{self._prefix}:inbox:{shard}"
 
     async def hint(self, shard: int, lane: str) -> None:
+        await self._say(lambda: self._redis.xadd(self._stream(shard), {"lane": lane}, maxlen=LONGEST, approximate=True))
+
+    async def signal(self, topic: str, data: str = "") -> None:
+        await self._say(lambda: self._redis.publish(f"{self._prefix}:{topic}", data))
+
+    async def _say(self, command: Callable[[], Awaitable[object]]) -> None:
+        if asyncio.get_running_loop().time() < self._quiet_until:
+            return
         try:
-            await self._redis.xadd(self._stream(shard), {"lane": lane}, maxlen=LONGEST, approximate=True)
+            await command()
             self._back()
         except (RedisError, OSError) as error:
             self._gone(error)
@@ -92,18 +124,19 @@ class RedisHints(Hints):
         streams: dict[Any, Any] = dict(self._watched)
         answer: Any = await self._ear.xread(streams, count=256, block=BLOCK_MS)
         self._back()
-        lanes: list[str] = []
-        for stream, entries in answer or ():
-            if stream in self._watched:
-                self._watched[stream] = entries[-1][0]
-            await self._redis.xdel(stream, *(id for id, _ in entries))
-            lanes += [fields["lane"] for _, fields in entries if "lane" in fields]
-        return lanes
+        # What was read of a shard that is no longer ours is left to its owner.
+        found = {stream: entries for stream, entries in answer or () if stream in self._watched}
+        self._watched |= {stream: entries[-1][0] for stream, entries in found.items()}
+        await self._forget({stream: [id for id, _ in entries] for stream, entries in found.items()})
+        return [fields["lane"] for entries in found.values() for _, fields in entries if "lane" in fields]
 
-    async def signal(self, topic: str, data: str = "") -> None:
+    async def _forget(self, read: dict[str, list[str]]) -> None:
+        """Delete what was read; what stays is read once more by the next owner, and harmless."""
         try:
-            await self._redis.publish(f"{self._prefix}:{topic}", data)
-            self._back()
+            async with self._redis.pipeline(transaction=False) as pipeline:
+                for stream, ids in read.items():
+                    pipeline.xdel(stream, *ids)
+                await pipeline.execute()
         except (RedisError, OSError) as error:
             self._gone(error)
 
@@ -137,11 +170,13 @@ class RedisHints(Hints):
 
     def _gone(self, error: Exception) -> None:
         """Say once that Redis is away, not at every try."""
+        self._quiet_until = asyncio.get_running_loop().time() + QUIET
         if not self._away:
             self._away = True
             log.warning("Redis is away (%s); messages are found in the database, a few seconds later", error)
 
     def _back(self) -> None:
+        self._quiet_until = 0.0
         if self._away:
             self._away = False
             log.info("Redis is back")
