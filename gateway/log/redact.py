@@ -17,24 +17,21 @@ SHORTEST = 4
 WORD = 8
 """A secret shorter than this is taken out only where it stands alone."""
 
-KEYS = re.compile(
-    "|".join(
-        (
-            r"\b(?:sk|rk|pk)[-_](?:ant|proj|svcacct|admin|or|live|test)?[-_]?[A-Za-z0-9_-]{16,}",  # OpenAI, Anthropic
-            r"\b\d{6,12}:[A-Za-z0-9_-]{30,}",  # Telegram
-            r"\bxox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{10,}|\bxapp-[A-Za-z0-9-]{10,}",  # Slack
-            r"\bhooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_-]{10,}",
-            r"\b[A-Za-z0-9_-]{23,28}\.[A-Za-z0-9_-]{6,7}\.[A-Za-z0-9_-]{27,45}",  # Discord
-            r"(?<=/api/webhooks/)\d{5,25}/[A-Za-z0-9_-]{20,100}",
-            r"\bgh[pousr]_[A-Za-z0-9]{30,}|\bgithub_pat_[A-Za-z0-9_]{30,}|\bglpat-[A-Za-z0-9_-]{20,}",  # GitHub, GitLab
-            r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b",  # AWS
-            r"\bAIza[A-Za-z0-9_-]{35}|\bya29\.[A-Za-z0-9_-]{20,}|\bGOCSPX-[A-Za-z0-9_-]{20,}",  # Google
-            r"\b(?:hf|gsk|xai|pplx|r8|tvly|nvapi|whsec)[-_][A-Za-z0-9_+/=-]{20,}",  # other services
-            r"\beyJ[A-Za-z0-9_-]{10,2000}\.eyJ[A-Za-z0-9_-]{10,2000}\.[A-Za-z0-9_-]{10,}",  # JSON Web Token
-            r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?:[^-]|-(?!----END)){0,20000}(?:-----END [A-Z ]{0,30}KEY-----)?",
-        )
-    )
+KINDS = (
+    r"(?:sk|rk|pk)[-_](?:ant|proj|svcacct|admin|or|live|test)?[-_]?[A-Za-z0-9_-]{16,}",  # OpenAI, Anthropic, Stripe
+    r"(?:bot)?\d{6,12}:[A-Za-z0-9_-]{30,}",  # Telegram
+    r"xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}",  # Slack
+    r"hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_-]{10,}",
+    r"[A-Za-z0-9_-]{23,28}\.[A-Za-z0-9_-]{6,7}\.[A-Za-z0-9_-]{27,45}",  # Discord
+    r"(?<=/api/webhooks/)\d{5,25}/[A-Za-z0-9_-]{20,100}",
+    r"gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,}|glpat-[A-Za-z0-9_-]{20,}",  # GitHub, GitLab
+    r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])",  # AWS
+    r"AIza[A-Za-z0-9_-]{35}|ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,}",  # Google
+    r"(?:hf|gsk|xai|pplx|r8|tvly|nvapi|whsec)[-_][A-Za-z0-9_+/=-]{20,}",  # other services
+    r"eyJ[A-Za-z0-9_-]{10,2000}\.eyJ[A-Za-z0-9_-]{10,2000}\.[A-Za-z0-9_-]{10,}",  # JSON Web Token
+    r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?:[^-]|-(?!----END)){0,20000}(?:-----END [A-Z ]{0,30}KEY-----)?",
 )
+KEYS = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(KINDS)})")
 BEHIND = re.compile(
     r"(\bbearer\s{1,3})(?=[^\s\d]{0,200}\d)[A-Za-z0-9._~+/=-]{8,}"
     r"|((?:x-api-key|api[-_]?key|access[-_]?token|refresh[-_]?token|client[-_]?secret|secret[-_]?access[-_]?key"

@@ -11,7 +11,8 @@ import logging
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from math import isfinite
@@ -86,7 +87,8 @@ def configure(
         root.handlers[:], _ = before
         root.setLevel(before[1])
         for handler in handlers:
-            handler.close()
+            with suppress(OSError):  # a full disk has been said already
+                handler.close()
 
 
 def _levels(settings: LogSettings) -> Iterator[tuple[logging.Logger, int]]:
@@ -111,7 +113,6 @@ def _first() -> list[Processor]:
         structlog.stdlib.add_logger_name,
         structlog.stdlib.add_log_level,
         structlog.stdlib.PositionalArgumentsFormatter(),
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.StackInfoRenderer(),
     ]
 
@@ -120,12 +121,20 @@ def _formatter(redact: Redactor, *renderers: Processor) -> logging.Formatter:
     return structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=[structlog.stdlib.ExtraAdder(), *_first()],
         processors=[
+            _when,
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             structlog.processors.format_exc_info,
             _Clean(redact),
             *renderers,
         ],
     )
+
+
+def _when(logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
+    """Add the time of the line itself, the same wherever it is shown."""
+    record: logging.LogRecord = event["_record"]
+    at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+    return {**event, "timestamp": at.replace("+00:00", "Z")}
 
 
 class _Clean:
