@@ -107,7 +107,7 @@ class Intake:
         return outcome
 
     def _wait(self, connection: Connection, key: SessionKey, event: Event, role: Role, *, command: bool) -> _Outcome:
-        put = lanes.put(connection, key, _event_key(event), event, role, command=command, limit=self._max_queue)
+        put = lanes.put(connection, key, event_key(event), event, role, command=command, limit=self._max_queue)
         if put.id is None:
             return _Outcome("duplicate", waits=True)
         if put.full:
@@ -117,7 +117,7 @@ class Intake:
     def _at_once(
         self, connection: Connection, key: SessionKey, event: Event, role: Role, found: Found | Unknown | None
     ) -> _Outcome:
-        id = lanes.note(connection, key, _event_key(event), event, role)
+        id = lanes.note(connection, key, event_key(event), event, role)
         if id is None:
             return _Outcome("duplicate")
         said = self._act(connection, key, event, role, found, id)
@@ -138,7 +138,7 @@ class Intake:
         return outbox.add(connection, self._prepare.parts(Reply(text), event.origin))
 
 
-def _event_key(event: Event) -> str:
+def event_key(event: Event) -> str:
     """The id that the platform gives what happened, made one among all accounts."""
     return f"{event.origin.adapter}:{event.id}"
 

@@ -20,7 +20,12 @@ from gateway.errors import GatewayError
 
 COMMANDS = {
     "run": ("gateway.cli.run:run", "Run the gateway, until it is told to stop."),
+    "chat": ("gateway.cli.chat:chat", "Talk with the agent in this terminal."),
+    "status": ("gateway.cli.status:status", "Show how the gateway stands."),
     "health": ("gateway.cli.health:health", "Ask a running gateway whether it is well."),
+    "doctor": ("gateway.cli.doctor:doctor", "Find what keeps the gateway from working, and how to mend it."),
+    "sessions": ("gateway.cli.sessions:sessions", "List conversations and read them."),
+    "deliveries": ("gateway.cli.deliveries:deliveries", "List, retry and discard what was not delivered."),
     "config": ("gateway.cli.config:config", "Show, check and change the settings."),
     "version": ("gateway.cli.version:version", "Print the version."),
 }

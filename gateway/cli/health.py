@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError, URLError
 from urllib.request import ProxyHandler, Request, build_opener
 
@@ -13,6 +13,9 @@ import click
 from gateway.cli import exits
 from gateway.cli.command import command
 from gateway.cli.output import Failure, Output
+
+if TYPE_CHECKING:
+    from gateway.web.settings import WebSettings
 
 ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 """Where to ask a server that listens on every address."""
@@ -28,16 +31,21 @@ def health(output: Output, *, quick: bool, timeout: float) -> int:
 
     asked = output.options
     web = load(Path(asked.home) if asked.home else None).settings.web
-    host = ANYWHERE.get(web.host, web.host)
-    url = f"http://{f'[{host}]' if ':' in host else host}:{web.port}/{'healthz' if quick else 'readyz'}"
-    status, document = _ask(url, timeout)
+    url = url_of(web, "healthz" if quick else "readyz")
+    status, document = ask(url, timeout)
     well = status == 200
     state = str(document.get("status", "")) or ("ok" if well else f"HTTP {status}")
     output.answer({"ok": well, "url": url, **document}, [f"{url}: {state}"])
     return exits.OK if well else exits.FAILURE
 
 
-def _ask(url: str, timeout: float) -> tuple[int, dict[str, Any]]:
+def url_of(web: WebSettings, path: str) -> str:
+    """Return where the gateway of these settings answers."""
+    host = ANYWHERE.get(web.host, web.host)
+    return f"http://{f'[{host}]' if ':' in host else host}:{web.port}/{path}"
+
+
+def ask(url: str, timeout: float) -> tuple[int, dict[str, Any]]:
     """Return the status and the JSON of an answer; a proxy of the environment has no part in it."""
     opener = build_opener(ProxyHandler({}))
     try:

@@ -1,0 +1,140 @@
+"""Checks of what is elsewhere: the models, the platforms, and who may talk there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from gateway.cli.checks import Finding, of_config
+from gateway.cli.checks.machine import running, usable
+from gateway.cli.probes import model_reports, platforms
+from gateway.errors import AdapterError, ConfigError
+
+if TYPE_CHECKING:
+    from gateway.config import Account, Config
+    from gateway.llm.models import Report
+
+SECONDS = 15.0
+"""How long a service may take to answer."""
+NAMED = 12
+"""Models that a finding lists."""
+PROVEN = {"webchat", "webhook"}
+"""Platforms that say themselves who may speak."""
+
+
+@runtime_checkable
+class Checks(Protocol):
+    """An adapter that can say whether its platform knows it."""
+
+    async def check(self) -> None:
+        """Raise `TokenRefused` or another `AdapterError` where it does not work."""
+
+
+async def check_models(config: Config) -> AsyncIterator[Finding]:
+    """Check that every model of the settings has an endpoint that answers, and is one of its."""
+    why = "without a model there are no answers"
+    try:
+        async with asyncio.timeout(SECONDS), model_reports(config) as reports:
+            found = await reports()
+    except TimeoutError:
+        problem = f"the endpoints did not answer within {SECONDS:g} s"
+        yield Finding("model", problem, why, "check model.base_url and the network")
+        return
+    except ConfigError as error:
+        for finding in of_config(error, "model", why):
+            yield finding
+        return
+    for report in found:
+        if report.problem:
+            yield Finding(report.setting, report.problem, why, _mend_model(report, config))
+
+
+def _mend_model(report: Report, config: Config) -> str:
+    main = report.setting == "model"
+    if report.models and report.model not in report.models:
+        names = ", ".join(report.models[:NAMED]) + (", …" if len(report.models) > NAMED else "")
+        place = "hermes-gateway config set model.default NAME" if main else f"{report.setting}.model"
+        return f"{place}, with one of {names}"
+    if not main:
+        return f"mend {report.setting} in {config.home.config_file}"
+    if config.settings.model.offline:
+        return "pip install 'hermes-gateway[local]', or hermes-gateway config set model.base_url URL"
+    if "api_key" in report.problem:
+        return "hermes-gateway config set model.api_key"
+    return "hermes-gateway config set model.base_url URL"
+
+
+async def check_accounts(config: Config) -> AsyncIterator[Finding]:
+    """Check that every platform knows our account: by its adapter, or by asking the gateway that runs."""
+    accounts = [account for account in config.accounts if account.enabled]
+    told = await asyncio.to_thread(platforms, config, SECONDS, running=await running(config))
+    by_name = {probe.what: probe for probe in told}
+    for account in accounts:
+        problem = await _problem_of(account)
+        if problem is None and by_name[account.name].ok is False:
+            problem = by_name[account.name].detail
+        if problem:
+            yield Finding(account.name, problem, "nobody is heard there", _mend_account(account))
+
+
+async def _problem_of(account: Account) -> str | None:
+    """Ask the platform through its adapter; None where the adapter cannot ask."""
+    from gateway.app.platforms import make_adapters
+
+    try:
+        for adapter in make_adapters([account]).values():
+            if isinstance(adapter, Checks):
+                async with asyncio.timeout(SECONDS), adapter:
+                    await adapter.check()
+                    return ""
+    except TimeoutError:
+        return f"the platform did not answer within {SECONDS:g} s"
+    except (AdapterError, ConfigError) as error:
+        return str(error)
+    return None
+
+
+def _mend_account(account: Account) -> str:
+    inside = f"accounts.{account.account}." if account.account else ""
+    names = [name for name in type(account.settings).model_fields if name.endswith("token")]
+    return "; ".join(f"hermes-gateway config set platforms.{account.platform}.{inside}{name}" for name in names) or (
+        f"mend platforms.{account.platform}"
+    )
+
+
+async def check_access(config: Config) -> AsyncIterator[Finding]:
+    """Check that on every platform there is somebody who may talk."""
+    from gateway.app.plan import plan_of
+
+    try:
+        rules = plan_of(config).rules
+    except ConfigError:
+        return  # told by the check of the plan
+    if rules.allow_all:
+        return
+    known = {*rules.owners, *await _people(config)}
+    for account in config.accounts:
+        listed = rules.platforms.get(account.name)
+        open_to = bool(listed and (listed.users or listed.chats))
+        if not account.enabled or account.platform in PROVEN or open_to or _any_of(known, account.platform):
+            continue
+        inside = f"accounts.{account.account}." if account.account else ""
+        key = f"platforms.{account.platform}.{inside}allowed_users"
+        mend = f"hermes-gateway config set {key} ID; a refused person is told their ID"
+        yield Finding("access", f"nobody may talk on {account.name}", "everybody is refused until allowed", mend)
+
+
+def _any_of(people: set[str], platform: str) -> bool:
+    return any(person.startswith(f"{platform}:") for person in people)
+
+
+async def _people(config: Config) -> frozenset[str]:
+    """Return the accounts that the database knows as an owner's."""
+    from gateway.access import people
+    from gateway.rooms import open_rooms
+
+    if not await usable(config):
+        return frozenset()
+    async with open_rooms(config) as rooms:
+        return await rooms.database.read(people.owners)

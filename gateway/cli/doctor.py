@@ -1,0 +1,112 @@
+"""``doctor``: what keeps the gateway from working, why it matters, and what mends it. Looks only."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from gateway.cli import exits
+from gateway.cli.command import command
+from gateway.cli.output import Output
+
+if TYPE_CHECKING:
+    from gateway.cli.checks import Finding
+    from gateway.config import Config
+    from gateway.home import Home
+    from gateway.log.redact import Redactor
+
+
+@dataclass(slots=True)
+class Report:
+    """What was checked, what was found, and what is worth a word all the same."""
+
+    checked: list[str] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    async def run(self, name: str, findings: AsyncIterator[Finding]) -> None:
+        """Make a check."""
+        self.checked.append(name)
+        async for finding in findings:
+            self.findings.append(finding)
+
+
+@command("doctor")
+def doctor(output: Output) -> int:
+    """
+    Check the settings, the home, the database, the models, the platforms and the sandbox.
+
+    Each finding says what is wrong, why it matters, and the command or setting that mends it. Nothing is changed. Exit
+    code 0 where all is well, 1 where something was found.
+    """
+    from pathlib import Path
+
+    from gateway.config import find_home
+
+    home = find_home(Path(output.options.home) if output.options.home else None)
+    report, redact = asyncio.run(_examine(home))
+    report.findings = [_redacted(finding, redact) for finding in report.findings]
+    document = {
+        "ok": not report.findings,
+        "home": str(home.path),
+        "checked": report.checked,
+        "findings": [asdict(finding) for finding in report.findings],
+        "notes": report.notes,
+    }
+    output.answer(document, _lines(report))
+    return exits.FAILURE if report.findings else exits.OK
+
+
+async def _examine(home: Home) -> tuple[Report, Redactor]:
+    """Check what can be checked: without a valid configuration that is little."""
+    from gateway.cli.checks import machine, of_config, services
+    from gateway.config import load
+    from gateway.errors import ConfigError
+    from gateway.log.redact import Redactor
+
+    report = Report()
+    config: Config | None = None
+    try:
+        config = load(home.path)
+    except ConfigError as error:
+        report.findings += of_config(error, "configuration", "the gateway does not start")
+    await report.run("configuration", machine.check_plan(config) if config else _nothing())
+    await report.run("home", machine.check_home(home))
+    await report.run("disk", machine.check_disk(home))
+    if config is None:
+        return report, Redactor()
+    report.notes += config.warnings
+    for name, check in {
+        "database": machine.check_database,
+        "web": machine.check_port,
+        "model": services.check_models,
+        "platforms": services.check_accounts,
+        "terminal": machine.check_terminal,
+        "access": services.check_access,
+    }.items():
+        await report.run(name, check(config))
+    return report, Redactor(config.secrets)
+
+
+async def _nothing() -> AsyncIterator[Finding]:
+    return
+    yield
+
+
+def _redacted(finding: Finding, redact: Redactor) -> Finding:
+    return replace(finding, problem=redact(finding.problem), mend=redact(finding.mend))
+
+
+def _lines(report: Report) -> Iterator[str]:
+    from gateway.cli.listing import counted, one_line
+
+    for finding in report.findings:
+        yield f"{finding.about}: {one_line(finding.problem, 1000)}"
+        yield f"  why   {finding.why}"
+        yield f"  mend  {one_line(finding.mend, 1000)}"
+        yield ""
+    for note in report.notes:
+        yield f"note: {one_line(note, 1000)}"
+    yield f"{counted(len(report.findings), 'finding')}; checked: {', '.join(report.checked)}"

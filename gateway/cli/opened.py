@@ -1,0 +1,41 @@
+"""From the options of a command to the configuration and the rooms of its home."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from gateway.cli import exits
+from gateway.cli.output import Failure, Output
+
+if TYPE_CHECKING:
+    from gateway.config import Config
+    from gateway.rooms import Rooms
+
+T = TypeVar("T")
+
+
+def load_config(output: Output) -> Config:
+    """Read the configuration of the home that was named, and pass its warnings on."""
+    from gateway.config import load
+
+    config = load(Path(output.options.home) if output.options.home else None)
+    output.warn(config.warnings)
+    return config
+
+
+def in_rooms(output: Output, work: Callable[[Rooms], Awaitable[T]]) -> T:
+    """Open the rooms of the home, and do the work there."""
+    return asyncio.run(_in_rooms(load_config(output), work))
+
+
+async def _in_rooms(config: Config, work: Callable[[Rooms], Awaitable[T]]) -> T:
+    from gateway.rooms import NoDatabase, open_rooms
+
+    try:
+        async with open_rooms(config) as rooms:
+            return await work(rooms)
+    except NoDatabase as error:
+        raise Failure(str(error), code=exits.NOT_FOUND, hint="name another home with --home") from None
