@@ -10,6 +10,7 @@ from aiogram.exceptions import (
     ClientDecodeError,
     TelegramAPIError,
     TelegramConflictError,
+    TelegramEntityTooLarge,
     TelegramForbiddenError,
     TelegramMigrateToChat,
     TelegramNetworkError,
@@ -77,6 +78,8 @@ def translate(error: AiogramError | OSError, target: Address | None = None) -> A
             return TokenRefused(REFUSED)
         case TelegramConflictError():
             return Unreachable(HOOKED if says(error, "webhook") else POLLED)
+        case TelegramEntityTooLarge():  # a network error by its class only
+            return _refused(error, target)
         case TelegramNetworkError() | TelegramServerError() | ClientDecodeError() | OSError():
             return _unanswered(error, target)
         case _:

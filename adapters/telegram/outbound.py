@@ -59,7 +59,7 @@ def render(markdown: str) -> Rendered:
     try:
         text, spans = _convert(source)
     except BUGS:
-        text, spans = source, []
+        text, spans = "", []
     if not text.strip():
         text, spans = source.rstrip(), []
     length = utf16(text)

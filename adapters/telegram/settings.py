@@ -60,8 +60,7 @@ class Settings(Strict):
     @classmethod
     def _looks_like_a_token(cls, token: SecretStr) -> SecretStr:
         number, colon, secret = token.get_secret_value().partition(":")
-        whole = number + secret
-        if whole and not (colon and secret and number.isascii() and number.isdigit() and _unspaced(secret)):
+        if number + colon and not (colon and secret and number.isascii() and number.isdigit() and _unspaced(secret)):
             raise ValueError("not a bot token: @BotFather gives a number, a colon and a secret")
         return token
 

@@ -74,7 +74,6 @@ class Updates:
 
     async def fetch(self, limit: int, seconds: float) -> list[Json]:
         """Answer a poll; one that is still open ends, as the newer one wins."""
-        self.polls += 1
         if self.poll is not None and not self.poll.done():
             conflict = "terminated by other getUpdates request; make sure that only one bot instance is running"
             self.poll.set_exception(Refusal(409, f"Conflict: {conflict}"))
@@ -293,7 +292,8 @@ class World:
             self.updates.allowed = list(params["allowed_updates"])
         if offset := int(params.get("offset", 0)):
             self.updates.confirm(offset)
-            self.changed()
+        self.updates.polls += 1
+        self.changed()
         return await self.updates.fetch(int(params.get("limit", 100)), float(params.get("timeout", 0)))
 
     def _answer(self, params: Json) -> bool:
