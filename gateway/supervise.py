@@ -24,7 +24,8 @@ async def keep(name: str, work: Callable[[], Awaitable[None]], *, fatal: tuple[t
     """
     Run `work` until it returns or is cancelled, starting it again whatever it raises, but for `fatal`.
 
-    The pause doubles from half a second to a minute, with jitter, and starts over after a minute of calm.
+    A cancellation that nobody asked us for, but something within the work, is a failure like any other. The pause
+    doubles from half a second to a minute, with jitter, and starts over after a minute of calm.
     """
     pause, clock = FIRST_PAUSE, asyncio.get_running_loop().time
     while True:
@@ -34,6 +35,10 @@ async def keep(name: str, work: Callable[[], Awaitable[None]], *, fatal: tuple[t
             return
         except fatal:
             raise
+        except asyncio.CancelledError:
+            if _told_to_end():
+                raise
+            log.error("%s was cancelled from within and is started again", name)
         except GatewayError as error:
             log.error("%s: %s", name, error)
         except Exception:
@@ -50,21 +55,43 @@ async def contain(name: str, work: Awaitable[T], otherwise: type[GatewayError]) 
         return await work
     except GatewayError:
         raise
+    except asyncio.CancelledError as error:
+        if _told_to_end():
+            raise
+        log.exception("%s was cancelled from within", name)
+        raise otherwise(f"{name} failed: it was cancelled from within") from error
     except Exception as error:
         log.exception("%s failed", name)
         raise otherwise(f"{name} failed: {type(error).__name__}") from error
 
 
+def _told_to_end() -> bool:
+    """Say whether it is us who are to end, and not something that we wait for."""
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
+
+
 @asynccontextmanager
 async def beside(*work: Coroutine[object, object, None]) -> AsyncIterator[tuple[asyncio.Task[None], ...]]:
-    """Run work beside the block, cancelled when it ends; an error of either is raised as it is, not in a group."""
+    """
+    Run work beside the block, cancelled when it ends; an error of either is raised as it is, not in a group.
+
+    The block's own error, or its cancellation, goes before whatever the work raises while it is cancelled.
+    """
+    ended: BaseException | None = None
     try:
         async with asyncio.TaskGroup() as group:
             tasks = tuple(group.create_task(one) for one in work)
             try:
                 yield tasks
+            except BaseException as error:
+                ended = error
+                raise
             finally:
                 for task in tasks:
                     task.cancel()
     except BaseExceptionGroup as errors:
-        raise errors.exceptions[0] from None
+        first = errors.exceptions[0]
+        if ended is not None and (not isinstance(ended, asyncio.CancelledError) or _told_to_end()):
+            first = ended
+        raise first from first.__cause__
