@@ -1,12 +1,14 @@
 """
 Makes a history one that a strict provider accepts. Pure, and the identity on a history that already is.
 
-The rules: each call has exactly one result, directly after the message that called; the first message that is not the
-system's is a user's; user and assistant alternate, results of tools apart.
+The rules: the first message is a user's and the last an assistant's answer; user and assistant alternate, and no
+message is empty; each call has an id of its own in the whole history, and exactly one result; the results follow the
+message that called, in the order of its calls. The system's prompt is the session's, not the history's.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -17,20 +19,44 @@ from gateway.messages import Message, ToolCall
 INTERRUPTED = "[interrupted: this call did not end, and it is not known whether it had an effect]"
 NO_ANSWER = "[no answer was given]"
 
+_Results = dict[tuple[int, str], list[Message]]
+
 
 def repair(history: Sequence[Message]) -> list[Message]:
     """Return the history with lost results filled in, stray ones dropped, and neighbours of one role joined."""
-    results = _by_call(history)
-    repaired: list[Message] = []
-    for message in history:
-        if message.role in {"tool", "system"}:
+    results, used, repaired = _by_call(history), set[str](), list[Message]()
+    for place, message in enumerate(history):
+        if message.role in {"tool", "system"} or not (message.calls or message.content.strip()):
             continue
-        _add(repaired, message)
-        if message.calls:
-            repaired += [results.get((id(message), call.id)) or unanswered(call) for call in message.calls]
-    while repaired and repaired[0].role != "user":
-        del repaired[0]
+        if not repaired and message.role != "user":
+            continue
+        calls = _own_ids(message.calls, used)
+        _add(repaired, message if calls == message.calls else replace(message, calls=calls))
+        for old, new in zip(message.calls, calls, strict=True):
+            repaired.append(_result(results[place, old.id], new))
+    if repaired and repaired[-1].role != "assistant":
+        repaired.append(Message("assistant", NO_ANSWER))
     return repaired
+
+
+def _by_call(history: Sequence[Message]) -> _Results:
+    """Find the results of each call after the message that called, before anybody else speaks."""
+    found: _Results = defaultdict(list)
+    caller = -1
+    for place, message in enumerate(history):
+        if message.role == "tool":
+            found[caller, message.call_id].append(message)
+        elif message.role != "system":
+            caller = place
+    return found
+
+
+def _result(found: list[Message], call: ToolCall) -> Message:
+    """Take the first result that is left for a call."""
+    if not found:
+        return unanswered(call)
+    result = found.pop(0)
+    return result if result.call_id == call.id else replace(result, call_id=call.id)
 
 
 def unanswered(call: ToolCall) -> Message:
@@ -38,26 +64,12 @@ def unanswered(call: ToolCall) -> Message:
     return Message("tool", INTERRUPTED, call_id=call.id, name=call.name)
 
 
-def _by_call(history: Sequence[Message]) -> dict[tuple[int, str], Message]:
-    """Find the first result of each call after the message that called, before anybody else speaks."""
-    found: dict[tuple[int, str], Message] = {}
-    caller: Message | None = None
-    for message in history:
-        if message.role != "tool":
-            caller = message
-        elif caller is not None and any(call.id == message.call_id for call in caller.calls):
-            found.setdefault((id(caller), message.call_id), message)
-    return found
-
-
 def _add(repaired: list[Message], message: Message) -> None:
     last = repaired[-1] if repaired else None
     if last is None:
         repaired.append(message)
-    elif last.role == message.role == "user":
+    elif last.role == message.role:
         repaired[-1] = _joined(last, message)
-    elif last.role == "assistant" and message.role == "assistant" and not last.calls:
-        repaired[-1] = replace(_joined(last, message), calls=message.calls)
     elif last.role == "tool" and message.role == "user":
         repaired += [Message("assistant", NO_ANSWER), message]
     else:
@@ -67,7 +79,7 @@ def _add(repaired: list[Message], message: Message) -> None:
 def _joined(first: Message, second: Message) -> Message:
     text = "\n\n".join(part for part in (first.text, second.text) if part)
     shown = "\n\n".join(part for part in (first.content, second.content) if part)
-    return replace(first, text=text, api_content=None if shown == text else shown)
+    return replace(first, text=text, api_content=None if shown == text else shown, calls=second.calls)
 
 
 def later_half(history: Sequence[Message]) -> list[Message]:
@@ -78,16 +90,19 @@ def later_half(history: Sequence[Message]) -> list[Message]:
 
 
 def distinct(calls: Sequence[ToolCall], before: Sequence[Message]) -> tuple[ToolCall, ...]:
-    """Give every call of a turn an id of its own; some models begin to count anew with every answer."""
-    used = {call.id for message in before for call in message.calls}
+    """Give every call an id that none had before; some models begin to count anew with every answer."""
+    return _own_ids(calls, {call.id for message in before for call in message.calls})
+
+
+def _own_ids(calls: Sequence[ToolCall], used: set[str]) -> tuple[ToolCall, ...]:
     named: list[ToolCall] = []
     for call in calls:
         id, number = call.id or "call", 1
-        while id in used or not id:
+        while id in used:
             number += 1
             id = f"{call.id or 'call'}_{number}"
         used.add(id)
-        named.append(replace(call, id=id))
+        named.append(call if id == call.id else replace(call, id=id))
     return tuple(named)
 
 
