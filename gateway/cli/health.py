@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from http.client import HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError, URLError
@@ -54,6 +55,8 @@ def ask(url: str, timeout: float) -> tuple[int, dict[str, Any]]:
     except HTTPError as error:
         with error:
             return error.code, _document(error.read(LONGEST))
+    except HTTPException as error:
+        raise Failure(f"what answers at {url} is no gateway", code=exits.UNREACHABLE) from error
     except (URLError, OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
         why = getattr(reason, "strerror", None) or reason

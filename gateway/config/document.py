@@ -55,7 +55,7 @@ def read(file: FilePath) -> Branch:
     try:
         with file.open("rb") as stream:
             content = stream.read(LONGEST + 1)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # the latter where the home is none
         return Branch(Origin())
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror or error}", file=name) from error

@@ -59,7 +59,7 @@ def _read(file: Path) -> dict[str, Variable]:
         if len(content) > LONGEST:
             raise ConfigError("is larger than any file of settings", file=file.name)
         text = content.decode("utf-8-sig")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1

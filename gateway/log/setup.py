@@ -28,7 +28,7 @@ from gateway.log.settings import LogSettings
 
 PARTS = {"compression": "gateway.agent.context"}
 """Names in `log.levels` that are not the name of a module of ours."""
-NOISY = ("aiogram.event", "asyncio", "discord", "httpcore2", "httpx2", "httpx", "openai", "slack_bolt", "slack_sdk")
+NOISY = ("aiogram.event", "alembic", "asyncio", "discord", "httpcore2", "httpx2", "openai", "slack_bolt", "slack_sdk")
 """Libraries that tell every request; they are heard from warning on, unless everything is wanted or they are named."""
 SERVER = ("uvicorn", "uvicorn.access", "uvicorn.error")
 """They bring handlers of their own."""
