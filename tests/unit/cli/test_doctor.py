@@ -1,0 +1,326 @@
+"""``doctor``: what it finds, what it says mends it, and that it only looks."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from gateway.access import people
+from gateway.cli.checks import Finding
+from gateway.cli.checks.services import check_access
+from gateway.config import Config, load
+from gateway.storage import lease
+from gateway.storage.lease import Worker
+from tests.console import Console, Ran
+
+KEY = "sk-0123456789abcdef0123"
+
+
+class Endpoint(HTTPServer):
+    """Lists its models to whoever has the key, and tells the rest how the gateway is."""
+
+    def __init__(self) -> None:
+        self.models = ["good", "better"]
+        self.failed: dict[str, str] = {}
+        super().__init__(("127.0.0.1", 0), _Answering)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+
+class _Answering(BaseHTTPRequestHandler):
+    server: Endpoint
+
+    def do_GET(self) -> None:
+        if self.path == "/readyz":
+            status = {"status": "not ready", "failed": self.server.failed} if self.server.failed else {"status": "ok"}
+            self._answer(503 if self.server.failed else 200, status)
+        elif self.headers.get("Authorization") != f"Bearer {KEY}":
+            self._answer(401, {"error": {"message": "Incorrect API key provided"}})
+        else:
+            self._answer(200, {"object": "list", "data": [{"id": name} for name in self.server.models]})
+
+    def _answer(self, status: int, document: dict[str, Any]) -> None:
+        body = json.dumps(document).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        return
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    with Endpoint() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def settings(endpoint: Endpoint) -> dict[str, Any]:
+    """Settings that are all well."""
+    return {
+        "model": {"base_url": endpoint.url, "api_key": KEY, "default": "good"},
+        "terminal": {"backend": "none"},
+        "web": {"port": 0},
+    }
+
+
+@pytest.fixture
+def examine(console: Console) -> Callable[[dict[str, Any]], Ran]:
+    """Run the doctor with settings; JSON is YAML."""
+
+    def run(settings: dict[str, Any]) -> Ran:
+        console.configure(json.dumps(settings))
+        return console.run("doctor", "--json")
+
+    return run
+
+
+Examine = Callable[[dict[str, Any]], Ran]
+
+
+def found(ran: Ran, about: str) -> dict[str, str]:
+    """The one finding about something."""
+    assert ran.code == 1
+    assert not ran.json["ok"]
+    [finding] = [finding for finding in ran.json["findings"] if finding["about"] == about]
+    assert all(finding.values()), "a finding says what, why, and what mends it"
+    return dict(finding)
+
+
+def test_where_all_is_well_nothing_is_found(console: Console, settings: dict[str, Any], examine: Examine) -> None:
+    console.write(lambda connection: None)
+    ran = examine(settings)
+    assert ran.json["findings"] == []
+    assert (ran.code, ran.json["ok"], ran.err) == (0, True, "")
+    assert console.run("doctor").out.startswith("0 findings; checked: configuration, home, disk, database")
+
+
+def test_a_home_that_nobody_has_used_is_well_and_stays_unused(console: Console) -> None:
+    ran = console.run("doctor", "--json")
+    assert {finding["about"] for finding in ran.json["findings"]} <= {"model", "terminal", "web"}
+    assert not console.home.exists()
+
+
+def test_every_mistake_of_the_settings_is_a_finding_with_its_place(console: Console) -> None:
+    console.configure("web:\n  prot: 1\n  port: many\n")
+    ran = console.run("doctor", "--json")
+    assert ran.code == 1
+    problems = [finding["problem"] for finding in ran.json["findings"]]
+    assert any("config.yaml:2:3" in problem and "prot" in problem for problem in problems)
+    assert any("config.yaml:3" in problem for problem in problems)
+    assert ran.json["checked"] == ["configuration", "home", "disk"]
+
+
+def test_settings_that_do_not_fit_together_are_found(settings: dict[str, Any], examine: Examine) -> None:
+    ran = examine({**settings, "gateway": {"role": "edge"}})
+    assert "redis://" in found(ran, "configuration")["mend"]
+
+
+def test_a_door_open_to_other_machines_without_a_password_is_found(settings: dict[str, Any], examine: Examine) -> None:
+    ran = examine({**settings, "web": {"host": "0.0.0.0", "port": 0}})
+    assert "web.admin_password_file" in found(ran, "configuration")["mend"]
+
+
+def test_a_home_that_others_can_read_is_found(console: Console, settings: dict[str, Any], examine: Examine) -> None:
+    console.home.mkdir(mode=0o755)
+    console.home.chmod(0o755)
+    finding = found(examine(settings), "home")
+    assert "config.yaml" in finding["problem"]
+    assert finding["mend"] == f"chmod 700 {console.home}"
+
+
+def test_a_home_that_is_a_file_is_found(console: Console) -> None:
+    console.home.write_text("not a directory")
+    ran = console.run("doctor", "--json")
+    assert any("is not a directory" in finding["problem"] for finding in ran.json["findings"])
+
+
+def test_a_damaged_database_is_found(console: Console, settings: dict[str, Any], examine: Examine) -> None:
+    console.write(lambda connection: None)
+    file = console.home / "state.db"
+    whole = file.read_bytes()
+    file.write_bytes(whole[:4096] + b"\xff" * 8192 + whole[12288:])
+    assert "damaged" in found(examine(settings), "database")["problem"]
+
+
+def test_a_database_of_a_later_version_is_found(console: Console, settings: dict[str, Any], examine: Examine) -> None:
+    console.write(lambda connection: connection.execute(text("UPDATE alembic_version SET version_num = '9999_later'")))
+    finding = found(examine(settings), "database")
+    assert "9999_later, newer than" in finding["problem"]
+    assert "update hermes-gateway" in finding["mend"]
+
+
+def test_the_doctor_changes_nothing(console: Console, settings: dict[str, Any], examine: Examine) -> None:
+    """Not even a schema that is out of date."""
+    console.write(lambda connection: connection.execute(text("UPDATE alembic_version SET version_num = '0000_before'")))
+    console.configure(json.dumps(settings))
+    before = {file.name: file.read_bytes() for file in console.home.iterdir()}
+    assert console.run("doctor", "--json").json["findings"] == []
+    after = {file.name: file.read_bytes() for file in console.home.iterdir()}
+    assert {name: content for name, content in after.items() if not name.endswith(("-wal", "-shm"))} == before
+
+
+def test_a_port_that_another_program_has_is_found(settings: dict[str, Any], examine: Examine) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        finding = found(examine({**settings, "web": {"port": port}}), "web")
+    assert f"127.0.0.1:{port} is in use" in finding["problem"]
+    assert "web.port" in finding["mend"]
+
+
+def test_the_port_of_a_gateway_that_runs_is_its_own(
+    console: Console, endpoint: Endpoint, settings: dict[str, Any], examine: Examine
+) -> None:
+    console.write(lambda connection: lease.alive(connection, Worker("w1", "here", 1, "all")))
+    assert examine({**settings, "web": {"port": endpoint.server_port}}).json["findings"] == []
+
+
+def test_a_refused_key_is_found_and_never_shown(settings: dict[str, Any], examine: Examine) -> None:
+    settings["model"]["api_key"] = "sk-wrong-0123456789abcdef"
+    ran = examine(settings)
+    finding = found(ran, "model")
+    assert "does not accept the key" in finding["problem"]
+    assert finding["mend"] == "hermes-gateway config set model.api_key"
+    assert "sk-wrong" not in ran.out + ran.err
+
+
+def test_a_model_that_is_not_there_is_found_with_those_that_are(settings: dict[str, Any], examine: Examine) -> None:
+    settings["model"]["default"] = "best"
+    finding = found(examine(settings), "model")
+    assert "does not list best" in finding["problem"]
+    assert finding["mend"] == "hermes-gateway config set model.default NAME, with one of better, good"
+
+
+def test_an_endpoint_that_is_down_is_found(settings: dict[str, Any], examine: Examine) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        settings["model"]["base_url"] = f"http://127.0.0.1:{closed.getsockname()[1]}/v1"
+    finding = found(examine(settings), "model")
+    assert "cannot be reached" in finding["problem"]
+    assert finding["mend"] == "hermes-gateway config set model.base_url URL"
+
+
+def test_a_sandbox_that_cannot_be_is_found(settings: dict[str, Any], examine: Examine) -> None:
+    finding = found(examine({**settings, "terminal": {"backend": "docker"}}), "terminal")
+    assert "docker is not supported" in finding["problem"]
+    assert finding["mend"].endswith("hermes-gateway config set terminal.backend none")
+
+
+# --- platforms: those of a plugin, which is found like any other
+
+
+PIGEON = '''
+from contextlib import asynccontextmanager
+from pydantic import BaseModel, ConfigDict, SecretStr
+from gateway.contracts.adapter import Adapter
+from gateway.errors import TokenRefused
+from gateway.types import Receipt
+
+
+class Settings(BaseModel):
+    """Pigeons."""
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    token: SecretStr = SecretStr("")
+    """The ring."""
+    allowed_users: list[str] = []
+    """Who may speak."""
+
+
+class Pigeon(Adapter):
+    def __init__(self, name): self.name = name
+    async def listen(self, emit): ...
+    async def send(self, target, part): return Receipt(target, "1")
+
+
+class Asking(Pigeon):
+    async def check(self): raise TokenRefused("no pigeon wears this ring")
+
+
+def create(name, account, settings):
+    return (Asking if settings.token.get_secret_value() == "wrong-ring" else Pigeon)(name)
+'''
+
+
+@pytest.fixture
+def pigeons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A platform that a package brings."""
+    folder = tmp_path / "site"
+    meta = folder / "hermes_pigeon-1.0.dist-info"
+    meta.mkdir(parents=True)
+    (folder / "hermes_pigeon.py").write_text(PIGEON)
+    (meta / "METADATA").write_text("Metadata-Version: 2.1\nName: hermes-pigeon\nVersion: 1.0\n")
+    (meta / "entry_points.txt").write_text("[hermes_gateway.adapters]\npigeon = hermes_pigeon\n")
+    monkeypatch.syspath_prepend(str(folder))
+
+
+@pytest.mark.usefixtures("pigeons")
+def test_a_token_is_asked_about_through_the_adapter(settings: dict[str, Any], examine: Examine) -> None:
+    ran = examine({**settings, "platforms": {"pigeon": {"token": "wrong-ring", "allowed_users": ["1"]}}})
+    finding = found(ran, "pigeon")
+    assert finding["problem"] == "no pigeon wears this ring"
+    assert finding["mend"] == "hermes-gateway config set platforms.pigeon.token"
+
+
+@pytest.mark.usefixtures("pigeons")
+def test_where_the_adapter_cannot_ask_the_gateway_that_runs_knows(
+    console: Console, endpoint: Endpoint, settings: dict[str, Any], examine: Examine
+) -> None:
+    console.write(lambda connection: lease.alive(connection, Worker("w1", "here", 1, "all")))
+    endpoint.failed = {"pigeon": "the ring was refused", "database": "full"}
+    platforms = {"pigeon": {"token": "a-ring", "allowed_users": ["1"]}}
+    ran = examine({**settings, "platforms": platforms, "web": {"port": endpoint.server_port}})
+    assert found(ran, "pigeon")["problem"] == "the ring was refused"
+    endpoint.failed = {}
+    assert examine({**settings, "platforms": platforms, "web": {"port": endpoint.server_port}}).code == 0
+
+
+@pytest.mark.usefixtures("pigeons")
+def test_a_platform_where_nobody_may_talk_is_found(settings: dict[str, Any], examine: Examine) -> None:
+    finding = found(examine({**settings, "platforms": {"pigeon": {"token": "a-ring"}}}), "access")
+    assert finding["problem"] == "nobody may talk on pigeon"
+    assert "hermes-gateway config set platforms.pigeon.allowed_users" in finding["mend"]
+
+
+async def nobody(config: Config) -> list[Finding]:
+    findings: AsyncIterator[Finding] = check_access(config)
+    return [finding async for finding in findings]
+
+
+@pytest.mark.usefixtures("pigeons")
+@pytest.mark.parametrize(
+    "allowed",
+    [
+        {"access": {"allow_all": True}},
+        {"access": {"owners": ["pigeon:1"]}},
+        {"platforms": {"pigeon": {"token": "a-ring", "allowed_users": ["1"]}}},
+        {"platforms": {"pigeon": {"token": "a-ring", "enabled": False}}},
+    ],
+    ids=["everybody", "an owner", "somebody", "switched off"],
+)
+def test_where_somebody_may_talk_or_nobody_should_nothing_is_found(console: Console, allowed: dict[str, Any]) -> None:
+    console.configure(json.dumps({"platforms": {"pigeon": {"token": "a-ring"}}, **allowed}))
+    assert asyncio.run(nobody(load(console.home, environ={}))) == []
+
+
+@pytest.mark.usefixtures("pigeons")
+def test_an_owner_of_another_platform_does_not_open_this_one(console: Console) -> None:
+    console.configure(json.dumps({"platforms": {"pigeon": {"token": "a-ring"}}}))
+    console.write(lambda connection: people.make_owner(connection, "visitor"))
+    assert len(asyncio.run(nobody(load(console.home, environ={})))) == 1
