@@ -15,6 +15,8 @@ class Strict(BaseModel):
 
 
 class WebhookMode(Strict):
+    """How Telegram calls us, in `mode: webhook`."""
+
     url: str = ""
     """The public address at which Telegram calls us, for `mode: webhook`."""
     secret: SecretStr = SecretStr("")

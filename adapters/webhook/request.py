@@ -91,9 +91,10 @@ def _is_loopback(host: str) -> bool:
 
 
 def payload_of(body: bytes, content_type: str) -> Any:
-    """Read JSON, or a form whose only field may be JSON called payload."""
+    """Read JSON, which curl calls a form unless told otherwise, or a form, whose only field may be JSON again."""
     try:
-        payload = _form(body) if content_type.partition(";")[0].strip().lower() == FORM else json.loads(body)
+        is_form = content_type.partition(";")[0].strip().lower() == FORM and not body.lstrip().startswith((b"{", b"["))
+        payload = _form(body) if is_form else json.loads(body)
     except (ValueError, RecursionError):
         raise NotData("The body is neither JSON nor a form.") from None
     if _depth(payload) > DEPTH:

@@ -209,8 +209,12 @@ async def test_a_caller_that_hangs_up_leaves_nothing() -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [b"payload=" + quote_plus('{"text": "hi 👋"}').encode(), b"text=hi+%F0%9F%91%8B&n=1&n=2"],
-    ids=["JSON in a form", "fields"],
+    [
+        b"payload=" + quote_plus('{"text": "hi 👋"}').encode(),
+        b"text=hi+%F0%9F%91%8B&n=1&n=2",
+        '{"text": "hi 👋"}'.encode(),
+    ],
+    ids=["JSON in a form", "fields", "JSON that curl calls a form"],
 )
 async def test_a_form_is_a_payload_too(body: bytes) -> None:
     headers = TOKEN | {"content-type": "application/x-www-form-urlencoded; charset=utf-8"}

@@ -73,7 +73,7 @@ def test_it_runs_when_there_is_a_route() -> None:
         {"rate": "0/m"},
         {"rate": "30"},
         {"rate": "30 / m"},
-        {"promt": "x"},
+        {"prompts": "x"},
     ],
     ids=str,
 )
