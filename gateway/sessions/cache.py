@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar
+from weakref import WeakValueDictionary
 
 from gateway.metrics import CacheFigures
 
@@ -54,7 +55,8 @@ class Cache(Generic[K, V]):
         self._held: OrderedDict[K, _Held[V]] = OrderedDict()
         self._weights: dict[K, int] = {}
         self._bytes = 0
-        self._building: dict[K, asyncio.Lock] = {}
+        # A lock is there as long as somebody builds or waits for it.
+        self._building: WeakValueDictionary[K, asyncio.Lock] = WeakValueDictionary()
         self._hits = self._misses = self._evictions = 0
 
     @property
@@ -85,18 +87,14 @@ class Cache(Generic[K, V]):
             self._hits += 1
             return held
         lock = self._building.setdefault(key, asyncio.Lock())
-        try:
-            async with lock:
-                if held := self._held.get(key):
-                    self._hits += 1
-                    return held
-                self._misses += 1
-                held = self._held[key] = _Held(await build(), self._clock())
-                self._weigh_again(key, held.value)
+        async with lock:
+            if held := self._held.get(key):
+                self._hits += 1
                 return held
-        finally:
-            if not lock.locked():
-                self._building.pop(key, None)
+            self._misses += 1
+            held = self._held[key] = _Held(await build(), self._clock())
+            self._weigh_again(key, held.value)
+            return held
 
     def _weigh_again(self, key: K, value: V) -> None:
         weight = self._weigh(value)
@@ -118,6 +116,8 @@ class Cache(Generic[K, V]):
         """Evict what is idle too long, then the least recently used until the bounds hold."""
         late = self._clock() - self._bounds.idle_seconds
         for key, held in list(self._held.items()):
+            if held.gone:  # while another was flushed
+                continue
             over = len(self._held) > self._bounds.entries or self._bytes > self._bounds.bytes
             if not over and held.used >= late:
                 break

@@ -9,6 +9,8 @@ from gateway.types import Event, clean
 
 QUOTE_CHARS = 500
 """How much of a quoted message goes along."""
+JOINERS = "\u200c\u200d"
+"""Not to be seen, and yet part of a Persian name or of a family."""
 
 
 def user_message(events: Sequence[Event]) -> Message:
@@ -18,7 +20,7 @@ def user_message(events: Sequence[Event]) -> Message:
     `text` is what people wrote; `api_content` is set where the model must know more: who speaks in a shared session,
     what a message answers.
     """
-    text = "\n\n".join(clean(event.text) for event in events if event.text) or _without_text(events)
+    text = "\n\n".join(filter(None, (clean(event.text) for event in events))) or _without_text(events)
     shown = "\n\n".join(_shown(event) for event in events)
     return Message("user", text, api_content=None if shown == text else shown)
 
@@ -43,10 +45,12 @@ def _quoted(event: Event) -> str:
 
 
 def _one_line(name: str) -> str:
-    """A name is a stranger's text: one short line without brackets, so that it cannot pass for our labels."""
-    return " ".join(clean(name).replace("[", "(").replace("]", ")").split())[:64]
+    """A name is a stranger's text: one short visible line without brackets, so that it cannot pass for our labels."""
+    visible = "".join(letter if letter.isprintable() or letter in JOINERS else " " for letter in clean(name))
+    return " ".join(visible.replace("[", "(").replace("]", ")").split())[:64]
 
 
 def _without_text(events: Sequence[Event]) -> str:
-    names = [f"{attachment.kind} {attachment.name}".strip() for event in events for attachment in event.attachments]
+    attachments = [attachment for event in events for attachment in event.attachments]
+    names = [f"{attachment.kind} {_one_line(attachment.name)}".strip() for attachment in attachments]
     return f"[sent without text: {', '.join(names)}]" if names else "[a message without text]"

@@ -30,7 +30,7 @@ class LiveSession:
     def fill(self, prompt: str, history: list[Message], version: int) -> None:
         """Hold what the rows say, in place of whatever was held."""
         self.prompt, self.history, self.version = prompt, history, version
-        self.bytes = len(prompt.encode()) + sum(map(_bytes, history))
+        self.bytes = _length(prompt) + sum(map(_bytes, history))
 
     def extend(self, said: Sequence[Message]) -> None:
         """Add what a turn has stored."""
@@ -52,6 +52,9 @@ def cache_key(session_id: str, home: str, model: str) -> str:
 
 
 def _bytes(message: Message) -> int:
-    text = len(message.text.encode("utf-8", "surrogatepass"))
-    shown = len(message.api_content.encode("utf-8", "surrogatepass")) if message.api_content else 0
-    return text + shown + sum(len(call.arguments) + len(call.name) for call in message.calls)
+    called = sum(_length(call.name) + _length(call.arguments) for call in message.calls)
+    return _length(message.text) + _length(message.api_content or "") + called
+
+
+def _length(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
