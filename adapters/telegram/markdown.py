@@ -9,29 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import groupby, islice
-from typing import Any, Final
+from itertools import groupby
+from typing import Final
 from urllib.parse import urlsplit
 
-import pyromark
 from pyromark.event import Range
 
+from adapters.telegram.parsing import FORMULA_BYTES, Step, kind, parse
 from adapters.telegram.table import draw
 
-Step = tuple[Any, Range]
-"""An event of pyromark and the bytes of the source it stands for."""
-
-OPTIONS: Final = (
-    pyromark.Options.ENABLE_TABLES
-    | pyromark.Options.ENABLE_STRIKETHROUGH
-    | pyromark.Options.ENABLE_TASKLISTS
-    | pyromark.Options.ENABLE_MATH
-)
-PRICE_ROUNDS: Final = 3
-EVENTS_PER_BYTE: Final = 2
-FORMULA_BYTES: Final = 1000
 FORMULA_BRACES: Final = 40  # the walker reads them by recursion
-FORMULA: Final = re.compile(rb"\\[A-Za-z]|[\^_=]")
 URL_CHARS: Final = 2048
 BREAK: Final = re.compile(r"<br\s{0,3}/?>", re.IGNORECASE)
 SPOILER: Final = "||"
@@ -40,12 +27,8 @@ VERBATIM: Final = frozenset({"CodeBlock", "Table"})
 
 
 def events(markdown: str) -> tuple[bytes, list[Step]]:
-    """
-    Return the source that was parsed, and what the walker is to show of it.
-
-    Raise `ValueError` where the parser makes far more of it than stands there: a table may be completed without end.
-    """
-    source, parsed = _parse(_with_dollars(markdown.encode()))
+    """Return the source that was parsed, and what the walker is to show of it; raise as `parse` does."""
+    source, parsed = parse(markdown)
     steps = _with_spoilers(source, parsed) if SPOILER.encode() in source else iter(parsed)
     if any(mark in source for mark in (b"<", b"~", b"$")):
         steps = _shown(steps, source)
@@ -54,75 +37,6 @@ def events(markdown: str) -> tuple[bytes, list[Step]]:
     if b"[" in source or b"<" in source:
         steps = _in_links(steps)
     return source, list(_full(steps))
-
-
-def _parse(source: bytes) -> tuple[bytes, list[Step]]:
-    """Parse; a formula that ends before a digit is two prices, and its dollar signs are escaped."""
-    steps = _steps(source)
-    for _ in range(PRICE_ROUNDS):
-        prices = sorted(
-            at
-            for event, span in steps
-            if _kind(event) == ("", "InlineMath") and source[span["end"] : span["end"] + 1].isdigit()
-            for at in (span["start"], span["end"] - 1)
-        )
-        if not prices:
-            break
-        bounds = zip([0, *prices], [*prices, len(source)], strict=True)
-        source = b"\\".join(source[start:end] for start, end in bounds)
-        steps = _steps(source)
-    return source, steps
-
-
-def _steps(source: bytes) -> list[Step]:
-    most = EVENTS_PER_BYTE * len(source) + 1000
-    steps = list(islice(pyromark.events_with_range(source.decode(), options=OPTIONS), most))
-    if len(steps) == most:
-        raise ValueError("the table is many times larger than its source")
-    return steps
-
-
-def _kind(event: Any) -> tuple[str, str]:
-    """Return Start, End or nothing, and the name of what starts, ends or is."""
-    if isinstance(event, str):
-        return "", event
-    side, value = next(iter(event.items()))
-    if side not in {"Start", "End"}:
-        return "", side
-    return side, value if isinstance(value, str) else next(iter(value))
-
-
-def _with_dollars(source: bytes) -> bytes:
-    r"""Write \(…\) and \[…\] around formulas as $…$ and $$…$$, which the parser knows; code stays as it is."""
-    if b"\\(" not in source and b"\\[" not in source:
-        return source
-    pieces, at = [], 0
-    for start, end in [*_code(source), (len(source), len(source))]:
-        pieces += [_formulas(source[at:start]), source[start:end]]
-        at = end
-    return b"".join(pieces)
-
-
-def _code(source: bytes) -> Iterator[tuple[int, int]]:
-    for event, span in _steps(source):
-        if _kind(event) in {("Start", "CodeBlock"), ("", "Code")}:
-            yield span["start"], span["end"]
-
-
-def _formulas(prose: bytes) -> bytes:
-    out, at = bytearray(), 0
-    for opening in re.finditer(rb"(?<!\\)\\[(\[]", prose):
-        start, inline = opening.start(), prose[opening.end() - 1 : opening.end()] == b"("
-        if start < at:
-            continue
-        end = prose.find(b"\\)" if inline else b"\\]", start + 2, start + 2 + FORMULA_BYTES)
-        body = prose[start + 2 : end].strip() if end >= 0 else b""
-        if not FORMULA.search(body) or b"$" in body or b"\n\n" in body:
-            continue
-        mark = b"$" if inline else b"$$"
-        out += prose[at:start] + mark + body + mark
-        at = end + 2
-    return bytes(out + prose[at:])
 
 
 def _shown(steps: Iterator[Step], source: bytes) -> Iterator[Step]:
@@ -196,7 +110,7 @@ def _prose(steps: list[Step]) -> Iterator[tuple[int, int, str, Range]]:
     """Yield the texts outside code and tables: the number of the block, of the step, the text, its place."""
     block, verbatim = 0, False
     for number, (event, span) in enumerate(steps):
-        side, name = _kind(event)
+        side, name = kind(event)
         if side and name not in INLINE:
             block += 1
             verbatim = side == "Start" if name in VERBATIM else verbatim
@@ -222,7 +136,7 @@ def _bars(source: bytes, prose: Iterator[tuple[int, int, str, Range]]) -> Iterat
 def _in_tables(steps: Iterator[Step]) -> Iterator[Step]:
     """Replace each table by a block of code with even columns."""
     for event, span in steps:
-        if _kind(event) == ("Start", "Table"):
+        if kind(event) == ("Start", "Table"):
             rows = list(_rows(steps))
             yield {"Start": {"CodeBlock": "Indented"}}, span
             yield {"Text": draw(rows, event["Start"]["Table"])}, span
@@ -292,7 +206,7 @@ def _full(steps: Iterator[Step]) -> Iterator[Step]:
             continue
         if held is not None and event != {"End": "CodeBlock"}:
             yield held
-        if _kind(event) == ("Start", "CodeBlock"):
+        if kind(event) == ("Start", "CodeBlock"):
             held = step
             continue
         if held is None or event != {"End": "CodeBlock"}:
