@@ -59,6 +59,8 @@ class WebhookAdapter(Adapter):
 
     limits = LIMITS
 
+    lone = False
+
     def __init__(self, name: str, account: str, settings: Settings) -> None:
         self.name = name
         self._platform = name.partition("@")[0]

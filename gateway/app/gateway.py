@@ -225,11 +225,10 @@ class Gateway(Resource):
         """Let `run` drain and return."""
         self._stopping.set()
 
-    async def run(self, *more: Callable[[], Awaitable[None]]) -> None:
-        """Do what the plan says, and `more` beside it, until stopped; then drain: see DESIGN §6."""
+    async def run(self) -> None:
+        """Do what the plan says until stopped; then drain: see DESIGN §6."""
         async with asyncio.TaskGroup() as inner:
             steady = [inner.create_task(keep(name, work)) for name, work in self._steady().items()]
-            steady += [inner.create_task(self._must(work)) for work in more]
             async with asyncio.TaskGroup() as outer:
                 listening = [outer.create_task(self._listen(adapter)) for adapter in self._listeners()]
                 await self._stopping.wait()
@@ -239,10 +238,6 @@ class Gateway(Resource):
             await self.sender.flush(self.plan.turns.drain_seconds)
             for task in steady:
                 task.cancel()
-
-    async def _must(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Run work whose error ends the process."""
-        await work()
 
     def _steady(self) -> dict[str, Callable[[], Awaitable[None]]]:
         work: dict[str, Callable[[], Awaitable[None]]] = {"leases": self.shards.run}
@@ -275,13 +270,12 @@ class Gateway(Resource):
 
     async def _listen(self, adapter: Adapter) -> None:
         """Listen to an account while its lease is ours; a refused token ends it, and nothing else."""
-        duty = Duty(self.database, f"listen:{adapter.name}", self.shards.me.id, force=self.plan.alone)
+        listen = partial(self._hearken, adapter)
+        if adapter.lone:
+            duty = Duty(self.database, f"listen:{adapter.name}", self.shards.me.id, force=self.plan.alone)
+            listen = partial(duty.run, listen)
         try:
-            await keep(
-                f"listening to {adapter.name}",
-                partial(duty.run, partial(self._hearken, adapter)),
-                fatal=(TokenRefused,),
-            )
+            await keep(f"listening to {adapter.name}", listen, fatal=(TokenRefused,))
         except TokenRefused as error:
             self.troubles[adapter.name] = str(error)
             log.error("%s is off: %s", adapter.name, error)

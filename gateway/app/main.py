@@ -11,23 +11,19 @@ import signal
 import socket
 import sys
 from collections.abc import Iterator, Mapping
-from functools import lru_cache, partial
+from functools import partial
 
-from gateway.agent.tools import builtin_tools
-from gateway.agent.tools.workspace import workspace_for
-from gateway.app.gateway import Duties, Gateway, Mind, Plan
+from gateway.app.gateway import Duties, Gateway, Plan
+from gateway.app.mind import mind_of
 from gateway.app.plan import plan_of
 from gateway.app.platforms import make_adapters
 from gateway.app.ready import checks
+from gateway.app.terminal import PLATFORM, CommandLine
 from gateway.config import Config
 from gateway.contracts.adapter import Adapter, AsgiApp
-from gateway.contracts.model import Model
-from gateway.contracts.tool import Tools
 from gateway.llm import open_models
 from gateway.llm.models import Models
-from gateway.toolkit.limits import Limited, chars_for
-from gateway.toolkit.toolset import FunctionTools, Narrowed
-from gateway.types import Role
+from gateway.supervise import beside
 from gateway.web.app import create_app
 from gateway.web.chat.adapter import WebChat
 from gateway.web.serve import listen, serve, url_of
@@ -87,11 +83,11 @@ async def _serve(config: Config, plan: Plan, stopped: _Stopped) -> None:
     listener = listen(web.host, web.port) if edge else None
     try:
         models = open_models(config.settings.model, config.settings.fallback_providers)
-        adapters = make_adapters(config.accounts)
+        adapters = make_adapters(config.accounts) | {PLATFORM: CommandLine()}
         chat = WebChat(lambda: gateway.hints) if _has_webchat(config) else None
         if chat is not None:
             adapters["webchat"] = chat
-        gateway = Gateway(plan, adapters, _mind(config, models))
+        gateway = Gateway(plan, adapters, mind_of(config, models))
         async with models, gateway:
             await _run(config, gateway, models, stopped, Doors(listener, chat, password))
     finally:
@@ -108,26 +104,6 @@ class Doors:
 
 def _has_webchat(config: Config) -> bool:
     return any(account.enabled and account.platform == "webchat" for account in config.accounts)
-
-
-def _mind(config: Config, models: Models) -> Mind:
-    settings, home = config.settings, config.home.path
-    every = builtin_tools(
-        workspace=settings.workspace, terminal=settings.terminal, zone=settings.gateway.timezone or "UTC"
-    )
-
-    @lru_cache(maxsize=64)
-    def tools(role: Role, model: Model) -> Tools:
-        if model.demo:
-            return FunctionTools([])  # the small offline model never calls any, and has no room for their schemas
-        return Limited(Narrowed(every, role), chars=chars_for(model.window))
-
-    return Mind(
-        model=models.model,
-        tools=tools,
-        workspace=lambda session, address: workspace_for(home, settings.workspace, session, chat=address),
-        names=models.names,
-    )
 
 
 async def _run(config: Config, gateway: Gateway, models: Models, stopped: _Stopped, doors: Doors) -> None:
@@ -159,13 +135,10 @@ async def _run(config: Config, gateway: Gateway, models: Models, stopped: _Stopp
         _greet(url_of(listener), token if doors.chat is not None else "")
         await serve(create_app(site), config.settings.web.host, config.settings.web.port, ended, listener=listener)
 
-    async with asyncio.TaskGroup() as group:
-        waiting = group.create_task(wait())
-        server = group.create_task(http(doors.listener)) if doors.listener is not None else None
+    async with beside(wait(), *([http(doors.listener)] if doors.listener is not None else [])) as (_, *serving):
         await gateway.run()
         ended.set()
-        waiting.cancel()
-        if server is not None:
+        for server in serving:
             await server
 
 

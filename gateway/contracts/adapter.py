@@ -22,6 +22,8 @@ AsgiApp = Callable[
 
 def utf16(text: str) -> int:
     """Count UTF-16 code units, the unit of Telegram and of JavaScript."""
+    if text.isascii():
+        return len(text)
     return len(text) + sum(1 for character in text if ord(character) > 0xFFFF)
 
 
@@ -61,13 +63,15 @@ class Adapter(Resource, ABC):
     One account on one platform: translates, and nothing else.
 
     It never retries, splits, buffers, authorises, stores or decides; it raises an `AdapterError` that says what to do.
-    `listen` is run by exactly one process at a time (a lease). `send`, `edit` and `fetch` may be called by any process
+    `listen` is run by exactly one process at a time (a lease), unless `lone` is false. `send`, `edit` and `fetch` may be called by any process
     that has entered the adapter, listening or not: they must not depend on `listen`.
     """
 
     name: str
     """``platform`` or ``platform@account``: what `Address.adapter` says of its addresses."""
     limits: Limits = Limits()
+    lone: bool = True
+    """Only one process at a time may listen. False where others call our own server, which every edge is."""
 
     @abstractmethod
     async def listen(self, emit: Emit) -> None:

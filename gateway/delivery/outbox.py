@@ -166,8 +166,13 @@ def doubt(connection: Connection, taken: Taken, part: Part) -> None:
 
 
 def plainer(connection: Connection, id: int, part: Part) -> None:
-    """The platform refused the form: try once without markup, as a new message."""
-    _set(connection, id, state="waiting", plain=True, part=_PART.dump_json(part).decode(), edits="", not_before=0)
+    """The platform refused the form: try once without markup."""
+    _set(connection, id, state="waiting", plain=True, part=_PART.dump_json(part).decode(), not_before=0)
+
+
+def anew(connection: Connection, id: int) -> None:
+    """The message it was to replace is gone, or cannot be edited: send it as a new one."""
+    _set(connection, id, state="waiting", edits="", not_before=0)
 
 
 def move(connection: Connection, id: int, to: Address) -> str:

@@ -39,6 +39,9 @@ PAUSE, LONGEST_PAUSE = 1.0, 300.0
 """Seconds before the second try while a platform cannot be reached, doubled up to the longest."""
 GIVE_UP_SECONDS = 24 * 3600.0
 """Age at which a part that could not be delivered is refused."""
+COPIES, COPIES_AFTER_KILLS = 1, 2
+"""Marked copies of a part that may have arrived. A kill says less than a lost answer: it often comes before the request
+does, and a message outlives two of them."""
 PREFIX = ">"
 """Tells a hint for a queue from one for a lane."""
 
@@ -48,7 +51,8 @@ class Sender:
     The only sender of the queues in this process's shards.
 
     Throttling closes one target, or one account where the platform says so, and nobody else's. What stays ``sending``
-    after a crash is sent again where the platform honours the key or the part is an edit, elsewhere once more, marked.
+    after a crash is sent again where the platform honours the key or the part is an edit, elsewhere with a mark, and
+    not more than twice.
     A queue that `serves` denies is left to others.
     """
 
@@ -172,7 +176,7 @@ class Sender:
         if adapter is None:
             return _write(outbox.postpone, taken.id, LONGEST_PAUSE, f"{taken.address.adapter} is not configured")
         if taken.doubtful and not self._honours(adapter, taken):
-            return self._doubt(taken)
+            return self._doubt(taken, COPIES_AFTER_KILLS)
         try:
             receipt = await self._send(adapter, taken)
         except AdapterError as error:
@@ -215,10 +219,13 @@ class Sender:
             case Unacceptable() if not taken.plain:
                 log.warning("part %d goes plain: %s", taken.id, reason)
                 verdict = _write(outbox.plainer, taken.id, self._prepare.plain(taken.part, taken.address))
+            case Unacceptable() if taken.edits:
+                log.warning("part %d is sent as a message of its own: %s", taken.id, reason)
+                verdict = _write(outbox.anew, taken.id)
             case TargetGone() | Unacceptable():
                 verdict = self._refuse(taken, reason)
             case Ambiguous() if not self._honours(adapter, taken):
-                verdict = self._doubt(taken)
+                verdict = self._doubt(taken, COPIES)
             case _:
                 verdict = self._later(taken, reason)
         return verdict
@@ -229,12 +236,13 @@ class Sender:
         pause = min(PAUSE * 2 ** (taken.attempts - 1), LONGEST_PAUSE)
         return _write(outbox.postpone, taken.id, pause * (0.5 + random.random() / 2), reason)
 
-    def _doubt(self, taken: Taken) -> outbox.Verdict:
+    def _doubt(self, taken: Taken, copies: int) -> outbox.Verdict:
         self._metrics.doubtful_total.labels(taken.address.platform).inc()
-        if taken.doubts:
-            return self._refuse(taken, "sent twice without a receipt; it may have arrived")
+        if taken.doubts >= copies:
+            return self._refuse(taken, f"sent {taken.doubts + 1} times without a receipt; it may have arrived")
         log.warning("part %d may have arrived and is sent once more, marked", taken.id)
-        return _write(outbox.doubt, taken, self._prepare.marked(taken.part, taken.address))
+        part = taken.part if taken.doubts else self._prepare.marked(taken.part, taken.address)
+        return _write(outbox.doubt, taken, part)
 
     def _refuse(self, taken: Taken, reason: str) -> outbox.Verdict:
         log.error("part %d to %s is not delivered: %s", taken.id, taken.address, reason)

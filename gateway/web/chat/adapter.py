@@ -62,6 +62,7 @@ class WebChat(Adapter):
     """
 
     name = PLATFORM
+    lone = False
     limits = Limits(text=100_000, edit_every=0.15, per_chat=50.0, per_account=5_000.0, idempotent=True, hint=HINT)
 
     def __init__(self, hints: Callable[[], Hints]) -> None:

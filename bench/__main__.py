@@ -1,0 +1,25 @@
+"""`python -m bench [NAME…]`: take the measures, all or some, and print each as a line of JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+
+from bench.measures import MEASURES
+
+
+def main() -> int:
+    """Return 0, or 2 for a name there is not."""
+    names = sys.argv[1:] or list(MEASURES)
+    if unknown := [name for name in names if name not in MEASURES]:
+        sys.stderr.write(f"no measure is called {', '.join(unknown)}; there are {', '.join(MEASURES)}\n")
+        return 2
+    for name in names:
+        sys.stdout.write(json.dumps({"measure": name, **asyncio.run(MEASURES[name]())}) + "\n")
+        sys.stdout.flush()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
