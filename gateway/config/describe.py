@@ -84,6 +84,7 @@ class _Schema(GenerateJsonSchema):
             if slot.secret and name in properties:
                 file = {"type": "string", "description": f"A file that holds {name}."}
                 properties[name + FILE_SUFFIX] = file
+                result["required"] = [key for key in result.get("required", ()) if key != name]
         return result
 
 

@@ -149,7 +149,9 @@ def accounts(
     made: list[Account] = []
     for name, kind in platforms.items():
         entry = named.get(name)
-        node = entry.node if entry and isinstance(entry.node, Branch) else Branch(tree.origin)
+        node = (
+            Branch(entry.key, entry.node.entries) if entry and isinstance(entry.node, Branch) else Branch(tree.origin)
+        )
         display = find(tree, ("display",))
         ours = [_make(reader, name, kind, account, one, display) for account, one in _each(node, kind)]
         made += _distinct([account for account in ours if account], node, report)
@@ -170,7 +172,7 @@ def _each(platform: Branch, kind: type[BaseModel]) -> Iterator[tuple[str, Branch
     for name, entry in others.items():
         if isinstance(entry.node, Branch):
             inherited = {key: value for key, value in shared.items() if key not in secrets}
-            yield name, Branch(entry.node.origin, {**inherited, **entry.node.entries})
+            yield name, Branch(entry.key, {**inherited, **entry.node.entries})
 
 
 def _filled(node: Node) -> bool:

@@ -172,6 +172,33 @@ class TestVariables:
         assert line == "HERMES_GATEWAY__ACCESS__OWNERS: not YAML: a bracket that does not end"
 
 
+ROUTE = "platforms:\n  webhook:\n    routes:\n      r:\n        auth: "
+
+
+@pytest.mark.parametrize(
+    ("auth", "said"),
+    [
+        ("{scheme: githb, secret: x}", "5:9: platforms.webhook.routes.r.auth: expects one of 'github', 'gitlab', "),
+        ("{secret: x}", "5:9: platforms.webhook.routes.r.auth: needs the key 'scheme'"),
+        ("{scheme: hmac, secret: x}", "5:9: platforms.webhook.routes.r.auth.header: is missing"),
+        (
+            "{scheme: github, secrt: x, secret: y}",
+            "5:32: platforms.webhook.routes.r.auth.secrt: unknown key; did you mean",
+        ),
+        ("{scheme: github, secret: '${GONE}'}", "2:3: platforms.webhook: routes.r.auth.secret is empty"),
+        ("{scheme: github, secret: [x]}", "5:32: platforms.webhook.routes.r.auth.secret: expects text, got a list"),
+        (
+            "{scheme: github, secret_file: gone}",
+            "5:45: platforms.webhook.routes.r.auth.secret_file: the file cannot be",
+        ),
+    ],
+)
+def test_a_mistake_in_a_section_of_several_kinds_is_told_for_the_kind_that_is_meant(
+    wrong: Wrong, auth: str, said: str
+) -> None:
+    assert any(line.startswith(f"config.yaml:{said}") for line in wrong(ROUTE + auth))
+
+
 SECRET = "hunter2-hunter2"
 
 
