@@ -242,7 +242,7 @@ class Sender:
             return self._refuse(taken, f"sent {taken.doubts + 1} times without a receipt; it may have arrived")
         log.warning("part %d may have arrived and is sent once more, marked", taken.id)
         part = taken.part if taken.doubts else self._prepare.marked(taken.part, taken.address)
-        return _write(outbox.doubt, taken, part)
+        return _write(outbox.doubt, taken, self._prepare.plain(part, taken.address) if taken.plain else part)
 
     def _refuse(self, taken: Taken, reason: str) -> outbox.Verdict:
         log.error("part %d to %s is not delivered: %s", taken.id, taken.address, reason)
