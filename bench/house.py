@@ -56,12 +56,14 @@ class Running:
 
     async def turn(self, chat: str, text: str) -> float:
         """Return the seconds of one turn. Every text is used once."""
-        waiting = self._waiting[text] = asyncio.get_running_loop().create_future()
+        waiting: asyncio.Future[float] = asyncio.get_running_loop().create_future()
+        self._waiting[text] = waiting
         began = time.perf_counter()
         async with self._session.post(f"{self.url}hooks/bench", json={"chat": chat, "text": text}) as answer:
             if answer.status != 202:
                 raise RuntimeError(f"{answer.status}: {await answer.text()}")
-        return await waiting - began
+        delivered = await waiting
+        return delivered - began
 
     async def ready(self) -> None:
         """Return once calls are taken."""

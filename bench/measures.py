@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 import aiohttp
@@ -21,6 +23,7 @@ from gateway.sessions import store
 from gateway.sessions.cache import Bounds, Cache
 from gateway.sessions.live import Entry, LiveSession
 from gateway.storage import open_database
+from gateway.storage.database import Connection, Database
 from gateway.storage.tables import sessions
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.telegram_server import TOKEN, TelegramServer
@@ -88,7 +91,13 @@ async def telegram_turn() -> Figures:
             finally:
                 process.kill()
                 await process.wait()
-    return {"p50_ms": _p50(taken), "p95_ms": _p95(taken), "rss_mb": round(megabytes, 1), "goal_ms": 30, "ratio": round(_p50(taken) / 30, 2)}
+    return {
+        "p50_ms": _p50(taken),
+        "p95_ms": _p95(taken),
+        "rss_mb": round(megabytes, 1),
+        "goal_ms": 30,
+        "ratio": round(_p50(taken) / 30, 2),
+    }
 
 
 async def _telegram_turn(telegram: TelegramServer, number: int) -> float:
@@ -111,8 +120,14 @@ def _telegram_settings(model_url: str, telegram: TelegramServer) -> dict[str, ob
 
 async def _run(path: Path) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "gateway.cli", "--home", str(path), "run",
-        stdout=asyncio.subprocess.PIPE, env=ENVIRONMENT,
+        sys.executable,
+        "-m",
+        "gateway.cli",
+        "--home",
+        str(path),
+        "run",
+        stdout=asyncio.subprocess.PIPE,
+        env=ENVIRONMENT,
     )
 
 
@@ -123,7 +138,13 @@ async def start_web() -> Figures:
             taken = [await _first_web_answer(path) for _ in range(4)][1:]
     seconds = statistics.median(took for took, _ in taken)
     megabytes = statistics.median(mb for _, mb in taken)
-    return {"first_answer_s": round(seconds, 2), "goal_s": 1.2, "rss_mb": round(megabytes, 1), "goal_mb": 110, "ratio": round(seconds / 1.2, 2)}
+    return {
+        "first_answer_s": round(seconds, 2),
+        "goal_s": 1.2,
+        "rss_mb": round(megabytes, 1),
+        "goal_mb": 110,
+        "ratio": round(seconds / 1.2, 2),
+    }
 
 
 async def _first_web_answer(path: Path) -> tuple[float, float]:
@@ -181,15 +202,14 @@ async def live_sessions() -> Figures:
     with tempfile.TemporaryDirectory(prefix="hermes-bench-") as folder:
         async with open_database("sqlite:///state.db", Path(folder)) as database:
             for first in range(0, count, 500):
-                numbers = range(first, first + 500)
-                await database.write(lambda connection, numbers=numbers: _fill(connection, numbers, said))
+                await database.write(partial(_fill, numbers=range(first, first + 500), said=said))
             cache: Cache[str, Entry] = Cache(Bounds(count, 1e9, 10**12), lambda entry: entry.session.bytes)
-            before, taken, held = resident(_me()), [], 0
+            before, taken = resident(os.getpid()), list[float]()
             for number in range(count):
                 began = time.perf_counter()
-                async with cache.use(f"s{number}", lambda number=number: _build(database, f"s{number}")):
+                async with cache.use(f"s{number}", partial(_build, database, f"s{number}")):
                     taken.append(time.perf_counter() - began)
-            held = resident(_me()) - before
+            held = resident(os.getpid()) - before
             weight = cache.figures.bytes / count
     kilobytes = held * 1024 / count
     return {
@@ -202,23 +222,17 @@ async def live_sessions() -> Figures:
     }
 
 
-def _fill(connection: object, numbers: range, said: list[Message]) -> None:
+def _fill(connection: Connection, numbers: range, said: list[Message]) -> None:
     for number in numbers:
-        connection.execute(insert(sessions).values(id=f"s{number}", lane=f"l{number}", prompt=PROMPT))  # type: ignore[attr-defined]
-        store.append(connection, f"s{number}", "t", said)  # type: ignore[arg-type]
+        connection.execute(insert(sessions).values(id=f"s{number}", lane=f"l{number}", prompt=PROMPT))
+        store.append(connection, f"s{number}", "t", said)
 
 
-async def _build(database: object, session_id: str) -> Entry:
-    stored = await database.read(lambda connection: store.load(connection, session_id))  # type: ignore[attr-defined]
+async def _build(database: Database, session_id: str) -> Entry:
+    stored = await database.read(lambda connection: store.load(connection, session_id))
     session = LiveSession(session_id, "")
     session.fill(stored.prompt, repair(stored.history), 1)
     return Entry(session, "m")
-
-
-def _me() -> int:
-    import os
-
-    return os.getpid()
 
 
 async def appends() -> Figures:
@@ -226,7 +240,7 @@ async def appends() -> Figures:
     taken: list[float] = []
     with tempfile.TemporaryDirectory(prefix="hermes-bench-") as folder:
         async with open_database("sqlite:///state.db", Path(folder)) as database:
-            await database.write(lambda connection: _fill(connection, range(8), []))
+            await database.write(partial(_fill, numbers=range(8), said=[]))
 
             async def writer(number: int) -> None:
                 for _ in range(500):
@@ -242,7 +256,13 @@ async def appends() -> Figures:
                     group.create_task(writer(number))
             rate = len(taken) / (time.perf_counter() - began)
     worst = max(taken) * 1000
-    return {"worst_ms": round(worst, 1), "goal_ms": 100, "p50_ms": _p50(taken), "appends_per_s": round(rate), "ratio": round(worst / 100, 2)}
+    return {
+        "worst_ms": round(worst, 1),
+        "goal_ms": 100,
+        "p50_ms": _p50(taken),
+        "appends_per_s": round(rate),
+        "ratio": round(worst / 100, 2),
+    }
 
 
 MEASURES: dict[str, Callable[[], Awaitable[Figures]]] = {

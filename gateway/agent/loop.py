@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from gateway.agent.history import NO_ANSWER, distinct, is_object, later_half, unanswered
@@ -25,6 +27,8 @@ from gateway.messages import (
 )
 from gateway.toolkit.arguments import repaired
 from gateway.types import Turn, clean
+
+log = logging.getLogger(__name__)
 
 TOGETHER = 8
 """Calls of one answer that run at the same time, where all are safe to."""
@@ -77,6 +81,19 @@ class Work:
         fresh, self.stored = self.added[self.stored :], len(self.added)
         await self.journal.write(fresh, starting=starting)
 
+    def count(self, answer: Completed) -> None:
+        """Add what a request cost, and write its line into the log."""
+        self.asked += 1
+        self.usage += answer.usage
+        log.info(
+            "model request %d: %s, prompt_tokens=%d completion_tokens=%d cached=%d",
+            self.asked,
+            self.model.name,
+            answer.usage.prompt,
+            answer.usage.completion,
+            answer.usage.cached,
+        )
+
     def finished(self, *, problem: str = "") -> Finished:
         """Report the end; a problem stands where an answer would."""
         said = [message.text.strip() for message in self.added if message.role == "assistant"]
@@ -92,7 +109,7 @@ class Agent:
     def __init__(self, *, steps: int) -> None:
         self._steps = steps
 
-    async def run(self, work: Work) -> AsyncIterator[Progress]:
+    async def run(self, work: Work) -> AsyncGenerator[Progress, None]:
         """Report what happens, ending with exactly one `Finished`. Raises `Fenced` where the turn was taken away."""
         async for progress in self._open_calls(work):
             yield progress
@@ -129,11 +146,11 @@ class Agent:
             if urge:  # beside the last result, since strict providers let nobody but the model speak after one
                 request[-1] = replace(request[-1], api_content=f"{request[-1].content}\n\n[{urge}]")
             try:
-                async for piece in work.model.stream(request, specs):
-                    if isinstance(piece, Completed):
-                        work.asked += 1
-                        work.usage += piece.usage
-                    yield piece
+                async with aclosing(work.model.stream(request, specs)) as pieces:
+                    async for piece in pieces:
+                        if isinstance(piece, Completed):
+                            work.count(piece)
+                        yield piece
                 return
             except ContextOverflow:
                 if not history:

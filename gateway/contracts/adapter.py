@@ -63,8 +63,8 @@ class Adapter(Resource, ABC):
     One account on one platform: translates, and nothing else.
 
     It never retries, splits, buffers, authorises, stores or decides; it raises an `AdapterError` that says what to do.
-    `listen` is run by exactly one process at a time (a lease), unless `lone` is false. `send`, `edit` and `fetch` may be called by any process
-    that has entered the adapter, listening or not: they must not depend on `listen`.
+    `listen` is run by exactly one process at a time (a lease), unless `lone` is false. `send`, `edit` and `fetch` may
+    be called by any process that has entered the adapter, listening or not: they must not depend on `listen`.
     """
 
     name: str

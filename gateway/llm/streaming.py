@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 
 from gateway.contracts.model import Model, ModelPiece
@@ -13,7 +13,7 @@ from gateway.messages import Message
 @asynccontextmanager
 async def speaking(
     model: Model, messages: Sequence[Message], tools: Sequence[ToolSpec]
-) -> AsyncGenerator[AsyncIterator[ModelPiece]]:
+) -> AsyncGenerator[AsyncGenerator[ModelPiece, None]]:
     """Open a stream and close it when the block is left, by whatever way."""
     stream = model.stream(messages, tools)
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence, Set
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakValueDictionary
@@ -183,13 +184,14 @@ class Answers:
         adapter = self._rooms.prepare.adapter(target)
         live = self._live(adapter, work, target, adopt)
         async with beside(*_beside(adapter, target, live)) as tasks:
-            async for progress in self._rooms.agent.run(work):
-                if isinstance(progress, Finished):
-                    finished = progress
-                elif isinstance(progress, Notice) and progress.text not in notices:
-                    notices.append(progress.text)
-                elif live is not None:
-                    live.feed(progress)
+            async with aclosing(self._rooms.agent.run(work)) as report:
+                async for progress in report:
+                    if isinstance(progress, Finished):
+                        finished = progress
+                    elif isinstance(progress, Notice) and progress.text not in notices:
+                        notices.append(progress.text)
+                    elif live is not None:
+                        live.feed(progress)
             if live is not None:
                 live.stop()
                 await tasks[-1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 
 from gateway.contracts.model import Completed, Model, ModelPiece
 from gateway.contracts.tool import ToolSpec
@@ -32,7 +32,9 @@ class DrivenModel(Model):
         self.midway.set()
         self.begun = asyncio.Event()
 
-    async def stream(self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()) -> AsyncIterator[ModelPiece]:
+    async def stream(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+    ) -> AsyncGenerator[ModelPiece, None]:
         check_strict(messages)
         self.asked.append(tuple(messages))
         self.begun.set()

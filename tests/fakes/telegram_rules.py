@@ -148,7 +148,9 @@ def spoken_entities(text: str) -> list[Json]:
 
 def client_parts(text: str) -> list[str]:
     """Cut a long paste as a client does before it sends it."""
-    parts, part, used = [], [], 0
+    parts: list[str] = []
+    part: list[str] = []
+    used = 0
     for letter in text:
         width = 2 if ord(letter) > 0xFFFF else 1
         if used + width > TEXT_UNITS:

@@ -138,7 +138,7 @@ class World:
         rows = message.get("reply_markup", {}).get("inline_keyboard", [])
         return {
             "id": message["message_id"],
-            "by": "bot" if message.get("from") == self.me else str(message.get("from", message["chat"])["id"]),
+            "by": "bot" if message.get("from") == self.me else str((message.get("from") or message["chat"])["id"]),
             "text": message.get("text", message.get("caption", "")),
             "entities": message.get("entities", []),
             "thread": message.get("message_thread_id", 0),
@@ -334,7 +334,7 @@ class World:
 
     def _send_message(self, params: Json) -> Json:
         room = self._room(params)
-        content = {"from": self.me} | self._content(params)
+        content: Json = {"from": self.me} | self._content(params)
         if "message_thread_id" in params:
             content |= {"message_thread_id": int(params["message_thread_id"]), "is_topic_message": True}
         reply = params.get("reply_parameters", {})

@@ -61,11 +61,11 @@ class House:
     @asynccontextmanager
     async def running(self, *, kill: bool = False) -> AsyncIterator[FakePlatform]:
         """Run every process; end them by a drain, or as a kill does: without a word to anybody."""
-        async with AsyncExitStack() as stack:
+        async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
             self.gateways = [Gateway(plan, {"fake": self.platform}, self._mind()) for plan in self.plans]
             for gateway in self.gateways:
                 await stack.enter_async_context(gateway)
-            tasks = [asyncio.ensure_future(gateway.run()) for gateway in self.gateways]
+            tasks = [group.create_task(_run(gateway, kill=kill)) for gateway in self.gateways]
             try:
                 yield self.platform
             finally:
@@ -73,13 +73,21 @@ class House:
                     await _end(gateway, task, kill=kill)
 
 
+async def _run(gateway: Gateway, *, kill: bool) -> None:
+    try:
+        await gateway.run()
+    except* StorageError:
+        if not kill:
+            raise
+
+
 async def _end(gateway: Gateway, task: asyncio.Task[None], *, kill: bool) -> None:
     if kill:
-        gateway.database.write = _dead  # type: ignore[method-assign]
+        gateway.database.write = _dead  # type: ignore[method-assign,assignment]
         task.cancel()
     gateway.stop()
     async with asyncio.timeout(30):
-        await asyncio.gather(task, return_exceptions=kill)
+        await asyncio.wait([task])
 
 
 async def _dead(job: object) -> None:
