@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path as FilePath
 from typing import Any, get_origin
 
+from pydantic import SecretStr
+
 from gateway.config.document import number, parse_value
 from gateway.config.node import Branch, Entry, Items, Leaf, Node, Origin, Path, plain, said
 from gateway.config.shape import FILE_SUFFIX, Slot
@@ -126,7 +128,7 @@ def _content(home: FilePath, name: str) -> str:
 
 
 def data(node: Node, place: Slot) -> Any:
-    """Return the tree as plain data; a section, list or mapping that is left empty keeps its default."""
+    """Return the tree as plain data; what is left empty, and is empty by default or cannot be, keeps its default."""
     if isinstance(node, Leaf):
         return _scalar(node, place)
     if isinstance(node, Items):
@@ -142,7 +144,11 @@ def data(node: Node, place: Slot) -> Any:
 
 
 def _left_empty(node: Node, place: Slot) -> bool:
-    if not isinstance(node, Leaf) or node.value is not None:
+    if not isinstance(node, Leaf):
+        return False
+    if node.value == "":
+        return place.field is not None and place.field.default in ("", SecretStr(""))
+    if node.value is not None:
         return False
     return bool(place.models or place.item or place.value) and type(None) not in place.options
 

@@ -58,19 +58,47 @@ def configure(
     The terminal is `stream`, stderr where there is none. Raise `OSError` where the file cannot be written.
     """
     redact = Redactor(secrets)
-    terminal = stream or sys.stderr
-    handlers = [_to_file(settings, home, redact), _to_terminal(settings, terminal, redact, color=color)]
+    terminal = _to_terminal(settings, stream or sys.stderr, redact, color=color)
+    with _handled_by(_to_file(settings, home, redact), terminal), _heard_from(settings), _structured():
+        yield redact
+
+
+@contextmanager
+def _handled_by(*handlers: logging.Handler) -> Iterator[None]:
+    """Send every line to these handlers, those of libraries with handlers of their own too."""
     root = logging.getLogger()
-    before = root.handlers[:], root.level
-    root.handlers[:] = handlers
-    levels = list(_levels(settings))
-    former = [(logger, logger.level) for logger, _ in levels]
-    for logger, level in levels:
-        logger.setLevel(level)
+    before, root.handlers[:] = root.handlers[:], handlers
     for name in SERVER:
         logging.getLogger(name).handlers.clear()
         logging.getLogger(name).propagate = True
     logging.captureWarnings(capture=True)
+    try:
+        yield
+    finally:
+        logging.captureWarnings(capture=False)
+        root.handlers[:] = before
+        for handler in handlers:
+            with suppress(OSError):  # a full disk has been said already
+                handler.close()
+
+
+@contextmanager
+def _heard_from(settings: LogSettings) -> Iterator[None]:
+    """Give every logger its level."""
+    levels = list(_levels(settings))
+    before = {logger: logger.level for logger, _ in levels}
+    for logger, level in levels:
+        logger.setLevel(level)
+    try:
+        yield
+    finally:
+        for logger, level in before.items():
+            logger.setLevel(level)
+
+
+@contextmanager
+def _structured() -> Iterator[None]:
+    """Let structlog write to the handlers of logging."""
     structlog.configure(
         processors=[*_first(), structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),
@@ -78,17 +106,9 @@ def configure(
         cache_logger_on_first_use=False,
     )
     try:
-        yield redact
+        yield
     finally:
-        logging.captureWarnings(capture=False)
         structlog.reset_defaults()
-        for logger, level in former:
-            logger.setLevel(level)
-        root.handlers[:], _ = before
-        root.setLevel(before[1])
-        for handler in handlers:
-            with suppress(OSError):  # a full disk has been said already
-                handler.close()
 
 
 def _levels(settings: LogSettings) -> Iterator[tuple[logging.Logger, int]]:

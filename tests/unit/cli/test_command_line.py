@@ -76,7 +76,7 @@ def test_without_a_command_there_is_help_and_a_usage_error(capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["confg"], "hermes-gateway: there is no command confg; did you mean config?\n"),
+        (["configg"], "hermes-gateway: there is no command configg; did you mean config?\n"),
         (["zzz"], "hermes-gateway: there is no command zzz; see hermes-gateway --help\n"),
         (["config", "shw"], "hermes-gateway: there is no command shw; did you mean show?\n"),
         (["version", "x"], "hermes-gateway: Got unexpected extra argument (x); see hermes-gateway version --help\n"),
@@ -93,7 +93,7 @@ def test_what_is_not_understood_is_one_line(
     assert capsys.readouterr() == ("", said)
 
 
-@pytest.mark.parametrize("arguments", [["confg", "--json"], ["--json", "version", "x"], ["config", "--json", "get"]])
+@pytest.mark.parametrize("arguments", [["configg", "--json"], ["--json", "version", "x"], ["config", "--json", "get"]])
 def test_with_json_a_mistake_is_a_document_too(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as raised:
         main(arguments)

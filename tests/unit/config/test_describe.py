@@ -130,7 +130,7 @@ def test_the_example_names_every_key_and_changes_nothing(
     assert all(key.startswith("platforms.") and ".display." in key for key in left_out)
     config = read(text)
     assert config.settings == defaults.settings
-    assert [repr(account) for account in config.accounts] == [repr(account) for account in defaults.accounts]
+    assert config.accounts == defaults.accounts
     assert config.warnings == ()
 
 

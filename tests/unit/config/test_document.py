@@ -161,7 +161,7 @@ def test_aliases_that_multiply_are_refused() -> None:
 
 def test_a_file_that_is_not_utf_8_names_the_place(tmp_path: Path) -> None:
     file = tmp_path / "config.yaml"
-    file.write_bytes("a: é\nb: caf".encode() + b"\xe9\n")
+    file.write_bytes("a: é\nb: xyz".encode() + b"\xe9\n")
     with pytest.raises(ConfigError, match=r"^config\.yaml:2:7: not UTF-8 text$"):
         read(file)
 

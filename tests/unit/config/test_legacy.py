@@ -243,7 +243,7 @@ def test_a_word_of_the_reference_that_we_do_not_know_leaves_the_default(
     assert warnings[-1].endswith(f"; {default} holds until it is one of them")
 
 
-@pytest.mark.parametrize("text", ["memory: {write_approval: blok}", "gateway: {busy: stear}", "log: {level: loud}"])
+@pytest.mark.parametrize("text", ["memory: {write_approval: stagee}", "gateway: {busy: stear}", "log: {level: loud}"])
 def test_a_word_that_would_make_us_less_careful_or_is_our_own_is_a_mistake(wrong: Wrong, text: str) -> None:
     (line,) = wrong(text)
     assert "expects one of" in line

@@ -28,8 +28,8 @@ def test_an_unknown_key_is_named_with_its_place_and_the_nearest(wrong: Wrong) ->
         ("model: {api_key_fil: x}", "model.api_key_fil: unknown key; did you mean api_key_file?"),
         ("'a.b': 1", '"a.b": unknown key'),
         ("gateway: {agent_cache: {max_entris: 1}}", "gateway.agent_cache.max_entris: unknown key; did you mean max_"),
-        ("fallback_providers: [{nam: x, model: m}]", "fallback_providers.0.nam: unknown key; did you mean name?"),
-        ("mcp_servers: {x: {comand: c}}", "mcp_servers.x.comand: unknown key; did you mean command?"),
+        ("fallback_providers: [{namee: x, model: m}]", "fallback_providers.0.namee: unknown key; did you mean name?"),
+        ("mcp_servers: {x: {commandd: c}}", "mcp_servers.x.commandd: unknown key; did you mean command?"),
         ("platforms: {telegram: {accounts: {a: {tokn: x}}}}", "platforms.telegram.accounts.a.tokn: unknown key; did"),
         ("🤖: 1", "🤖: unknown key"),
     ],
@@ -63,6 +63,7 @@ def test_an_unknown_platform_is_told_which_there_are(wrong: Wrong) -> None:
         ("streaming: {enabled: yes}", "1:22: streaming.enabled: expects true or false, got text"),
         ("model: {default: true}", "1:18: model.default: expects text, got true"),
         ("access: {owners: telegram:1}", "1:18: access.owners: expects a list, got text; write it in brackets"),
+        ("access: {owners: ''}", "1:18: access.owners: expects a list, got nothing; write it in brackets"),
         ("access: {owners: {a: b}}", "1:10: access.owners: expects a list, got keys with values"),
         ("web: 8642", "1:6: web: expects keys with values, got a number"),
         ("web: [1]", "1:1: web: expects keys with values, got a list"),
@@ -119,7 +120,7 @@ def test_mistakes_of_the_file_of_dotenv_and_of_the_environment_are_told_together
 class TestVariables:
     @pytest.mark.parametrize("key", ["MODEL__DEFAULT", "ACCESS__OWNERS", "WEB__PORT"])
     def test_bytes_that_are_no_text_are_refused(self, wrong: Wrong, key: str) -> None:
-        (line,) = wrong(environ={f"HERMES_GATEWAY__{key}": "caf\udce9"})
+        (line,) = wrong(environ={f"HERMES_GATEWAY__{key}": "xyz\udce9"})
         path = key.lower().replace("__", ".")
         assert line == f"HERMES_GATEWAY__{key}: {path}: holds bytes that are no UTF-8 text"
 
