@@ -51,6 +51,7 @@ class Claims:
         self._queued: set[str] = set()
         self._out: set[str] = set()
         self._again: set[str] = set()
+        self._timers: dict[str, asyncio.TimerHandle] = {}
 
     async def wake(self, key: SessionKey) -> None:
         """Say, after the commit, that the lane has something waiting."""
@@ -96,11 +97,21 @@ class Claims:
         fresh = self._ids()
         claimed = await self._database.write(lambda connection: lanes.claim(connection, key, fresh, self._home))
         if isinstance(claimed, Later):
-            asyncio.get_running_loop().call_later(claimed.seconds, self.offer, str(key))
+            self._wait(str(key), claimed.seconds)
             return None
         if isinstance(claimed, Claimed) and claimed.more:
             self._again.add(str(key))
         return claimed
+
+    def _wait(self, lane: str, seconds: float) -> None:
+        """Offer the lane later, once, however often it was found too early."""
+        if timer := self._timers.pop(lane, None):
+            timer.cancel()
+        self._timers[lane] = asyncio.get_running_loop().call_later(seconds, self._due, lane)
+
+    def _due(self, lane: str) -> None:
+        self._timers.pop(lane, None)
+        self.offer(lane)
 
     def release(self, key: SessionKey) -> None:
         """Let the lane be handed out again."""

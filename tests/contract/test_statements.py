@@ -97,4 +97,5 @@ async def test_no_statement_reads_all_that_was_ever_said(job: Callable[[Connecti
     of_the_open = [
         plan for plan in plans if " inbox " in plan.partition("<-")[0] and "IN ('waiting', 'claimed')" in plan
     ]
+    assert of_the_open
     assert [plan for plan in of_the_open if "INDEX inbox_open" not in plan and "PRIMARY KEY" not in plan] == []
