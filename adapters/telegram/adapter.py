@@ -109,6 +109,9 @@ class TelegramAdapter(Adapter):
             await self._emit_all([event for update in updates if (event := _read(update, bot))], emit)
             offset = max((_number(update) + 1 for update in updates), default=offset)
 
+    async def check(self) -> None:
+        await self._introduce()
+
     async def _introduce(self) -> inbound.Bot:
         me = await self._call(GetMe())
         return inbound.Bot(

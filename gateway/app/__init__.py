@@ -1,5 +1,1 @@
-"""The composition root: two URLs and a role decide what a process is."""
-
-from gateway.app.main import main
-
-__all__ = ["main"]
+"""The composition root: two URLs and a role decide what a process is. `main` runs it."""

@@ -28,7 +28,7 @@ def run(output: Output, *, host: str, port: int | None, role: str | None) -> int
     flags = {key: str(value) for key, value in asked_for.items() if value not in {"", None}}
     config = load(Path(asked.home) if asked.home else None, flags=flags)
 
-    from gateway.app import main
+    from gateway.app.main import main
     from gateway.log.setup import configure
 
     config.home.create()

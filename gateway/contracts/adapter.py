@@ -81,6 +81,10 @@ class Adapter(Resource, ABC):
     async def send(self, target: Address, part: Part) -> Receipt:
         """Deliver one part or raise an `AdapterError`; `Ambiguous` if it may have been accepted."""
 
+    async def check(self) -> None:
+        """Ask the platform whether it takes our token, for `doctor`; raise an `AdapterError` where it does not."""
+        return
+
     async def edit(self, receipt: Receipt, part: Part) -> None:
         """Replace what was sent; an edit to the same content succeeds. Called only where `limits.edits` is true."""
         raise Unacceptable(f"{self.name} cannot edit")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 from gateway.cli.checks import Finding, of_config
 from gateway.cli.checks.machine import running, usable
@@ -21,14 +21,6 @@ NAMED = 12
 """Models that a finding lists."""
 PROVEN = {"webchat", "webhook"}
 """Platforms that say themselves who may speak."""
-
-
-@runtime_checkable
-class Checks(Protocol):
-    """An adapter that can say whether its platform knows it."""
-
-    async def check(self) -> None:
-        """Raise `TokenRefused` or another `AdapterError` where it does not work."""
 
 
 async def check_models(config: Config) -> AsyncIterator[Finding]:
@@ -72,27 +64,25 @@ async def check_accounts(config: Config) -> AsyncIterator[Finding]:
     by_name = {probe.what: probe for probe in told}
     for account in accounts:
         problem = await _problem_of(account)
-        if problem is None and by_name[account.name].ok is False:
+        if not problem and by_name[account.name].ok is False:
             problem = by_name[account.name].detail
         if problem:
             yield Finding(account.name, problem, "nobody is heard there", _mend_account(account))
 
 
-async def _problem_of(account: Account) -> str | None:
-    """Ask the platform through its adapter; None where the adapter cannot ask."""
+async def _problem_of(account: Account) -> str:
+    """Ask the platform through its adapter; empty where nothing is wrong."""
     from gateway.app.platforms import make_adapters
 
     try:
         for adapter in make_adapters([account]).values():
-            if isinstance(adapter, Checks):
-                async with asyncio.timeout(SECONDS), adapter:
-                    await adapter.check()
-                    return ""
+            async with asyncio.timeout(SECONDS), adapter:
+                await adapter.check()
     except TimeoutError:
         return f"the platform did not answer within {SECONDS:g} s"
     except (AdapterError, ConfigError) as error:
         return str(error)
-    return None
+    return ""
 
 
 def _mend_account(account: Account) -> str:
