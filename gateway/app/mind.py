@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from tzlocal import get_localzone_name
+
 from gateway.agent.tools import builtin_tools
 from gateway.agent.tools.workspace import workspace_for
 from gateway.app.gateway import Mind
@@ -20,7 +22,7 @@ def mind_of(config: Config, models: Models) -> Mind:
     """Return the models by name, the tools of each role, and the folder of each session."""
     settings, home = config.settings, config.home.path
     every = builtin_tools(
-        workspace=settings.workspace, terminal=settings.terminal, zone=settings.gateway.timezone or "UTC"
+        workspace=settings.workspace, terminal=settings.terminal, zone=settings.gateway.timezone or get_localzone_name()
     )
 
     @lru_cache(maxsize=64)

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 def _web_address(url: str) -> str:
     if url and not url.startswith(("http://", "https://")):
         raise ValueError("must begin with http:// or https://")
-    if "@" in url.split("/")[2]:
+    if url and "@" in url.split("/")[2]:
         raise ValueError("must not hold a user or password; a key goes into api_key")
     return url
 
