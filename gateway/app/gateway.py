@@ -130,66 +130,76 @@ class Gateway(Resource):
         self._build()
 
     def _build(self) -> None:
-        plan, mind = self.plan, self._mind
-        prepare = Prepare(self.adapters)
-        paces = {name: Pace(adapter.limits.per_chat, BURST) for name, adapter in self.adapters.items()}
-        self.cache: Cache[str, Entry] = Cache(plan.cache, lambda entry: int(entry.session.bytes * WEIGHT))
+        """Put the rooms together, from the floor up."""
+        self.prepare = Prepare(self.adapters)
+        self.cache: Cache[str, Entry] = Cache(self.plan.cache, lambda entry: int(entry.session.bytes * WEIGHT))
         self.commands = builtin_commands(
-            prepare, Facts(plan.version, lambda: mind.model("").name, mind.names, self._cache_line)
+            self.prepare,
+            Facts(self.plan.version, lambda: self._mind.model("").name, self._mind.names, self._cache_line),
         )
-        self.sender = Sender(
+        self.sender = self._make_sender()
+        self.claims = self._make_claims()
+        self.intake = self._make_intake()
+        self.turns = self._make_turns(self._make_answers())
+        for tenant in (self, self.turns, self.sender):
+            self.shards.tell(tenant)
+        self.metrics.watch_cache(lambda: self.cache.figures)
+
+    def _make_sender(self) -> Sender:
+        paces = {name: Pace(adapter.limits.per_chat, BURST) for name, adapter in self.adapters.items()}
+        return Sender(self.database, self.hints, self.shards, self.prepare, self.metrics, paces, self._serves)
+
+    def _make_claims(self) -> Claims:
+        return Claims(
             self.database,
             self.hints,
             self.shards,
-            prepare,
-            self.metrics,
-            paces,
-            self._serves,
-        )
-        self.claims = Claims(
-            self.database,
-            self.hints,
-            self.shards,
-            home=str(plan.home),
+            home=str(self.plan.home),
             ids=lambda: new_session_id(datetime.now().astimezone()),
             serves=lambda lane: self._serves(lane.removeprefix(f"agent:{NAMESPACE}:")),
         )
-        self.intake = Intake(
+
+    def _make_intake(self) -> Intake:
+        return Intake(
             self.database,
             self.hints,
             self.claims,
             self.sender,
-            prepare,
-            Access(plan.rules),
+            self.prepare,
+            Access(self.plan.rules),
             self.commands,
             self.metrics,
-            sharing=plan.sharing,
-            max_queue=plan.max_queue,
+            sharing=self.plan.sharing,
+            max_queue=self.plan.max_queue,
         )
-        answers = Answers(
-            AnswerRooms(
-                self.database,
-                Agent(steps=plan.max_steps),
-                self.cache,
-                prepare,
-                self.sender,
-                self.metrics,
-                mind.model,
-                mind.tools,
-                self._prompt,
-                mind.workspace,
-            ),
-            AnswerSettings(str(plan.home), plan.edit_every),
+
+    def _make_answers(self) -> Answers:
+        rooms = AnswerRooms(
+            self.database,
+            Agent(steps=self.plan.max_steps),
+            self.cache,
+            self.prepare,
+            self.sender,
+            self.metrics,
+            self._mind.model,
+            self._mind.tools,
+            self._prompt,
+            self._mind.workspace,
         )
-        self.turns = Turns(
-            TurnRooms(
-                self.database, self.hints, self.claims, self.sender, prepare, self.commands, answers, self.metrics
-            ),
-            plan.turns,
+        return Answers(rooms, AnswerSettings(str(self.plan.home), self.plan.edit_every))
+
+    def _make_turns(self, answers: Answers) -> Turns:
+        rooms = TurnRooms(
+            self.database,
+            self.hints,
+            self.claims,
+            self.sender,
+            self.prepare,
+            self.commands,
+            answers,
+            self.metrics,
         )
-        for tenant in (self, self.turns, self.sender):
-            self.shards.tell(tenant)
-        self.metrics.watch_cache(lambda: self.cache.figures)
+        return Turns(rooms, self.plan.turns)
 
     def _serves(self, place: str) -> bool:
         """Say whether this process looks after a place: an address, or a lane's key from the platform on."""
