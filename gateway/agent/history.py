@@ -15,6 +15,7 @@ from dataclasses import replace
 import orjson
 
 from gateway.messages import Message, ToolCall
+from gateway.types import clean
 
 INTERRUPTED = "[interrupted: this call did not end, and it is not known whether it had an effect]"
 NO_ANSWER = "[no answer was given]"
@@ -91,7 +92,8 @@ def later_half(history: Sequence[Message]) -> list[Message]:
 
 def distinct(calls: Sequence[ToolCall], before: Sequence[Message]) -> tuple[ToolCall, ...]:
     """Give every call an id that none had before; some models begin to count anew with every answer."""
-    return _own_ids(calls, {call.id for message in before for call in message.calls})
+    cleaned = [replace(call, id=clean(call.id), name=clean(call.name)) for call in calls]
+    return _own_ids(cleaned, {call.id for message in before for call in message.calls})
 
 
 def _own_ids(calls: Sequence[ToolCall], used: set[str]) -> tuple[ToolCall, ...]:

@@ -161,7 +161,7 @@ class Agent:
 
     async def _act(self, work: Work, answer: Completed) -> AsyncIterator[Progress]:
         """Journal the calls of an answer, run them, journal their results."""
-        calls = distinct(answer.calls, work.added)
+        calls = distinct(answer.calls, [*work.history, *work.added])
         kept = tuple(replace(call, arguments=_replayable(call.arguments)) for call in calls)
         work.added.append(Message("assistant", clean(answer.text), kept))
         async for progress in self._run(work, calls):
@@ -212,7 +212,8 @@ class Agent:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(one(call)) for call in segment]
         except BaseExceptionGroup as errors:
-            raise errors.exceptions[0] from None
+            first = errors.exceptions[0]
+            raise first from first.__cause__
         finished = [task.result() for task in tasks]
         work.added += [_result(done) for done in finished]
         work.stored += len(finished)

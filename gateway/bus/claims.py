@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Set
+from collections.abc import Callable, Sequence, Set
 
 from gateway.bus import lanes
 from gateway.bus.lanes import Claimed, Later, shard_of
@@ -12,7 +12,7 @@ from gateway.bus.order import Dead
 from gateway.bus.shards import Shards
 from gateway.contracts.bus import Hints
 from gateway.errors import StorageError
-from gateway.storage.database import Database
+from gateway.storage.database import Connection, Database
 from gateway.types import SessionKey
 
 log = logging.getLogger(__name__)
@@ -21,6 +21,11 @@ TURNS_TOPIC = "turns"
 """The signal that the turn of a lane, whose key it carries, must end."""
 SWEEP_SECONDS = 5.0
 """How often waiting rows are read whatever the hints say."""
+
+
+def _undo(connection: Connection, found: Sequence[Claimed]) -> None:
+    for claimed in found:
+        lanes.give_back(connection, claimed)
 
 
 class Claims:
@@ -94,8 +99,19 @@ class Claims:
 
     async def claim(self, key: SessionKey) -> Claimed | Dead | None:
         """Take the lane's next turn, or learn that its events have had all their attempts."""
-        fresh = self._ids()
-        claimed = await self._database.write(lambda connection: lanes.claim(connection, key, fresh, self._home))
+        fresh, found = self._ids(), list[Claimed]()
+
+        def job(connection: Connection) -> Claimed | Later | Dead | None:
+            claimed = lanes.claim(connection, key, fresh, self._home)
+            found[:] = [claimed] if isinstance(claimed, Claimed) else []
+            return claimed
+
+        try:
+            claimed = await self._database.write(job)
+        except asyncio.CancelledError:
+            # The job runs whole all the same, and an attempt nobody made must not count.
+            await asyncio.shield(self._database.write(lambda connection: _undo(connection, found)))
+            raise
         if isinstance(claimed, Later):
             self._wait(str(key), claimed.seconds)
             return None

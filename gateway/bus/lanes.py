@@ -130,7 +130,7 @@ class Stopped:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a lane stands: its session and model, the role of the running turn (None: none runs), events that wait."""
+    """How a lane stands: its session and model, the role of the turn that runs or is tried again, events that wait."""
 
     session_id: str
     model: str
@@ -494,11 +494,11 @@ def generations(connection: Connection, keys: Sequence[str]) -> dict[str, int]:
 def standing(connection: Connection, key: SessionKey) -> Standing:
     """Return how a lane stands."""
     lane = connection.execute(select(lanes).where(lanes.c.key == str(key))).mappings().first()
-    query = select(inbox.c.state, inbox.c.role).where(inbox.c.lane == str(key), INBOX_OPEN)
+    query = select(inbox.c.turn, inbox.c.role).where(inbox.c.lane == str(key), INBOX_OPEN)
     rows = connection.execute(query.order_by(inbox.c.id)).all()
-    running = [Role(row.role) for row in rows if row.state == "claimed"]
+    running = [Role(row.role) for row in rows if row.turn]
     session, model = (lane["session_id"], lane["model"]) if lane else ("", "")
-    return Standing(session, model, running[0] if running else None, sum(row.state == "waiting" for row in rows))
+    return Standing(session, model, running[0] if running else None, sum(not row.turn for row in rows))
 
 
 def of_turn(connection: Connection, turn: str) -> tuple[Event, ...]:
@@ -509,7 +509,7 @@ def of_turn(connection: Connection, turn: str) -> tuple[Event, ...]:
 
 def adopt(connection: Connection, turn: str, by: str) -> None:
     """Make the events of a turn those of the one that answers them again."""
-    connection.execute(update(inbox).where(*_said_in(turn)).values(turn=by))
+    connection.execute(update(inbox).where(*_said_in(turn)).values(turn=by, state="done"))
 
 
 def _said_in(turn: str) -> tuple[ColumnElement[bool], ...]:

@@ -19,7 +19,6 @@ from gateway.storage.tables import OUTBOX_OPEN, OUTBOX_REFUSED, live, outbox
 from gateway.storage.upsert import upsert
 from gateway.types import Address, Part
 
-OPEN = ("waiting", "sending")
 Verdict = Callable[[Connection], object]
 """What is to be written about a row once it was tried."""
 _PART = TypeAdapter(Part)
@@ -102,7 +101,7 @@ def _row(item: Outgoing, turn: str) -> dict[str, object]:
 
 _HEAD = (
     select(outbox, now().label("now"))
-    .where(outbox.c.state.in_(OPEN), outbox.c.shard == bindparam("s"), outbox.c.queue == bindparam("q"))
+    .where(OUTBOX_OPEN, outbox.c.shard == bindparam("s"), outbox.c.queue == bindparam("q"))
     .order_by(outbox.c.id)
     .limit(1)
 )
@@ -189,21 +188,19 @@ def refuse(connection: Connection, id: int, reason: str) -> None:
 
 def open_queues(connection: Connection, shards: Set[int]) -> list[str]:
     """Return every queue of these shards that has something to send."""
-    query = select(outbox.c.queue).where(outbox.c.state.in_(OPEN), outbox.c.shard.in_(shards))
+    query = select(outbox.c.queue).where(OUTBOX_OPEN, outbox.c.shard.in_(shards))
     return list(connection.execute(query.distinct()).scalars())
 
 
 def busy(connection: Connection, queue: str) -> bool:
     """Say whether something waits before whatever would be sent now."""
-    query = select(outbox.c.id).where(
-        outbox.c.state.in_(OPEN), outbox.c.shard == shard_of(queue), outbox.c.queue == queue
-    )
+    query = select(outbox.c.id).where(OUTBOX_OPEN, outbox.c.shard == shard_of(queue), outbox.c.queue == queue)
     return connection.execute(query.limit(1)).first() is not None
 
 
 def waiting(connection: Connection) -> int:
     """Count what is not delivered yet."""
-    return connection.execute(select(func.count()).where(outbox.c.state.in_(OPEN))).scalar_one()
+    return connection.execute(select(func.count()).where(OUTBOX_OPEN)).scalar_one()
 
 
 _LISTED = {"due": (OUTBOX_OPEN, OUTBOX_REFUSED), "dead": (OUTBOX_REFUSED,), "all": (true(),)}
@@ -241,7 +238,7 @@ def discard(connection: Connection, ids: Sequence[int]) -> int:
 
 def shown(connection: Connection, address: str, limit: int) -> list[Shown]:
     """Return the newest parts of a chat that stand there or will, oldest first."""
-    query = select(outbox).where(outbox.c.address == address, outbox.c.state.in_(("sent", *OPEN)))
+    query = select(outbox).where(outbox.c.address == address, outbox.c.state.in_(("waiting", "sending", "sent")))
     rows = connection.execute(query.order_by(outbox.c.id.desc()).limit(limit)).mappings().all()
     parts = [(row, _PART.validate_json(row["part"])) for row in reversed(rows)]
     return [Shown(row["id"], part.markdown, row["created"], row["state"]) for row, part in parts]

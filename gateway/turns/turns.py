@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 from structlog.contextvars import bound_contextvars
 
+from gateway.agent import journal
+from gateway.agent.journal import Ending
 from gateway.bus import lanes
 from gateway.bus.claims import TURNS_TOPIC, Claims
 from gateway.bus.lanes import Claimed, DeadLetter, shard_of
@@ -153,7 +155,7 @@ class Turns:
         try:
             found = await self._rooms.claims.claim(key)
             if isinstance(found, Dead):
-                await self._bury(found)
+                await self._bury(key, found)
                 self._rooms.claims.offer(str(key))
             elif found is not None:
                 claimed = found
@@ -221,15 +223,20 @@ class Turns:
         log.warning("attempt %d of 3 for a message of %s failed%s", claimed.attempt, key, "" if again else ", the last")
         self._rooms.claims.offer(str(key))
 
-    async def _bury(self, found: Dead) -> None:
+    async def _bury(self, key: SessionKey, found: Dead) -> None:
         """Make dead letters of events that had all their attempts, and tell who wrote them."""
 
         def job(connection: Connection) -> tuple[list[DeadLetter], list[str]]:
             letters = lanes.bury(connection, found.ids)
+            if not letters:
+                return [], []
             reason = letters[0].reason or "the gateway was interrupted each time"
+            session = lanes.standing(connection, key).session_id
+            journal.finish(connection, found.turn, str(key), session, Ending("failed", problem=reason))
             told = Reply(GIVEN_UP.format(reason=reason))
             return letters, outbox.add(connection, self._rooms.prepare.parts(told, letters[0].event.origin))
 
         letters, queues = await self._rooms.database.write(job)
-        log.error("%d events of %s are dead letters: %s", len(letters), letters[0].lane, letters[0].reason)
+        for letter in letters:
+            log.error("event %d of %s is a dead letter: %s", letter.id, key, letter.reason)
         await self._rooms.sender.wake(queues)
