@@ -105,7 +105,12 @@ class ToolError(GatewayError): ...
 class NotApproved(ToolError): ...
 
 
-class StorageError(GatewayError): ...
+class StorageError(GatewayError):
+    """`lasting`: trying again does not help; somebody has to mend the file or the setting."""
+
+    def __init__(self, text: str, *, lasting: bool = False) -> None:
+        super().__init__(text)
+        self.lasting = lasting
 
 
 class Fenced(StorageError): ...

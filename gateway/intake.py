@@ -91,7 +91,7 @@ class Intake:
         verdict = self._access.judge(event, owner=owner)
         if verdict.role is None:
             return self._refuse(connection, event, account, verdict.answer, str(verdict.reason))
-        found = self._commands.find(event.text) if event.kind is EventKind.MESSAGE else None
+        found = self._commands.find(event.text) if event.kind is EventKind.MESSAGE and not event.burst else None
         if isinstance(found, Found) and not found.command.at_once:
             return self._wait(connection, key, event, verdict.role, command=True)
         if found is None and (event.text.strip() or event.attachments):

@@ -37,15 +37,15 @@ class Settings(Strict):
     webhook: WebhookMode = WebhookMode()
     """Where Telegram calls us, with `mode: webhook`."""
     allowed_users: tuple[str, ...] = ()
-    """tuple[str, ...] of the people who may talk to the bot."""
+    """Ids of the people who may talk to the bot."""
     allowed_chats: tuple[str, ...] = ()
-    """tuple[str, ...] of the groups in which it may be talked to."""
+    """Ids of the groups in which it may be talked to."""
     require_mention: bool = True
     """In groups only answer who mentions the bot, replies to it or gives it a command."""
     mention_patterns: tuple[str, ...] = ()
     """Expressions that count as a mention; not built yet."""
     free_chats: tuple[str, ...] = ()
-    """tuple[str, ...] of groups in which no mention is needed."""
+    """Ids of groups in which no mention is needed."""
     keep_unmentioned: bool = False
     """Keep what a group says to others as background; not built yet."""
     reply_to: Literal["off", "first", "all"] = "first"

@@ -38,7 +38,10 @@ OUT_OF_STEPS = (
 )
 EMPTY = "The model gave an empty answer. Send /retry to ask again."
 FILTERED = "The model's provider withheld the answer by its content filter. Put the question differently, or /retry."
-CUT = "\n\n[cut off: the answer reached the model's output limit]"
+NOTES = {
+    "length": "\n\n[cut off: the answer reached the model's output limit]",
+    "filter": "\n\n[cut off: the provider's content filter withheld the rest]",
+}
 LEFT_OUT = "The conversation is longer than the model's window, so its oldest part was left out of this request."
 TOO_LONG = (
     "This message does not fit the model's window of {window} tokens. Send a shorter one, or /new to start afresh."
@@ -266,5 +269,5 @@ def _ended(work: Work, answer: Completed) -> Finished:
     text = clean(answer.text)
     if not text.strip():
         return work.finished(problem=FILTERED if answer.ending == "filter" else EMPTY)
-    work.added.append(Message("assistant", text + CUT if answer.ending == "length" else text))
+    work.added.append(Message("assistant", text + NOTES.get(answer.ending, "")))
     return work.finished()

@@ -45,6 +45,8 @@ log = logging.getLogger(__name__)
 
 BURST = 20
 """Messages to one chat that may go at once before the platform's sustained rate holds."""
+REFUSED_SECONDS = 300.0
+"""How long an account rests whose token was refused; the platform may have been wrong, or may be asked to forgive."""
 WEIGHT = 1.6
 """Bytes of memory per UTF-8 byte of a live session's messages and prompt, as `make bench` measures it."""
 
@@ -279,7 +281,13 @@ class Gateway(Resource):
             await self.cache.tidy()
 
     async def _listen(self, adapter: Adapter) -> None:
-        """Listen to an account while its lease is ours; a refused token ends it, and nothing else."""
+        """Listen to an account; a refused token is tried again, seldom, and stops nothing else."""
+        while True:
+            await self._listen_once(adapter)
+            await asyncio.sleep(REFUSED_SECONDS)
+
+    async def _listen_once(self, adapter: Adapter) -> None:
+        """Listen while the account's lease is ours, until its token is refused."""
         listen = partial(self._hearken, adapter)
         if adapter.lone:
             duty = Duty(self.database, f"listen:{adapter.name}", self.shards.me.id, force=self.plan.alone)

@@ -22,6 +22,8 @@ from gateway.types import Event, Role, SessionKey, clean
 
 SHARDS = 64
 """Stored in the database; a process that counts otherwise refuses to start."""
+PARTS = 8
+"""How many times the limit of waiting messages the parts of pastes and albums may make."""
 PAGE = 256
 """Open rows of a lane that a claim looks at."""
 _EVENT = TypeAdapter(Event)
@@ -172,7 +174,9 @@ def _lane(connection: Connection, key: SessionKey) -> RowMapping | None:
     return connection.execute(_LANE, {"k": str(key)}).mappings().first()
 
 
-_AHEAD = select(func.count()).where(inbox.c.lane == bindparam("k"), INBOX_OPEN, inbox.c.state == "waiting")
+_AHEAD = select(func.count(), func.count().filter(inbox.c.burst.is_(False))).where(
+    inbox.c.lane == bindparam("k"), INBOX_OPEN, inbox.c.turn == ""
+)
 _INSERT = Upsert(
     lambda insert: (
         insert(inbox)
@@ -195,10 +199,14 @@ _INSERT = Upsert(
 def put(
     connection: Connection, key: SessionKey, event_key: str, event: Event, role: Role, *, command: bool, limit: int
 ) -> Put:
-    """Store an event that waits for its turn. Beyond `limit` waiting rows it is stored as discarded."""
+    """
+    Store an event that waits for its turn. Beyond `limit` waiting rows it is stored as discarded.
+
+    The parts of a burst do not count, up to `PARTS` times the limit.
+    """
     hold(connection, key)
-    ahead = connection.execute(_AHEAD, {"k": str(key)}).scalar_one()
-    full = ahead >= limit
+    rows, ahead = connection.execute(_AHEAD, {"k": str(key)}).one()
+    full = ahead >= limit or rows >= PARTS * limit
     state = "discarded" if full else "waiting"
     id = _insert(connection, key, event_key, event, role, state, command=command)
     return Put(id, ahead, full)

@@ -47,4 +47,6 @@ BY_ERROR = {
 
 def code_of(error: BaseException) -> int:
     """Return the exit code of an error."""
+    if getattr(error, "lasting", False):
+        return CONFIG
     return next((BY_ERROR[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in BY_ERROR), FAILURE)

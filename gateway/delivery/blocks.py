@@ -24,7 +24,7 @@ _BLOCK_START = re.compile(
     r"|<[A-Za-z/!?]|\[[^\]\n]{1,200}\]:",
     re.MULTILINE,
 )
-_UNDERLINE = re.compile(r"[ \t]*(?:=+|-+)[ \t]*")
+_RULED = re.compile(r"[ \t]*[-:|=][-:|= \t]*")
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+")
 _FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})[ \t]*([^\s`]{0,40})")
 
@@ -80,10 +80,10 @@ class Block:
         source, line = self.source, 0
         for match in _SPACE.finditer(source):
             offset = match.end()
-            underlined = line > 0 and match.start() - line < 200 and _UNDERLINE.fullmatch(source, line, match.start())
+            ruled = line > 0 and match.start() - line < 200 and _RULED.fullmatch(source, line, match.start())
             if "\n" in match.group():
                 line = offset
-            if not match.start() or offset == len(source) or underlined or not self._free(offset):
+            if not match.start() or offset == len(source) or ruled or not self._free(offset):
                 continue
             if line == offset:
                 yield Break(offset, Rank.LINE)

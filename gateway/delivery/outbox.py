@@ -152,15 +152,15 @@ def postpone(connection: Connection, id: int, seconds: float, reason: str) -> No
     _set(connection, id, state="waiting", not_before=now() + literal(seconds), reason=reason)
 
 
-def doubt(connection: Connection, taken: Taken, part: Part) -> None:
-    """It may have been accepted, and is sent once more as `part` says."""
+def doubt(connection: Connection, taken: Taken, part: Part, seconds: float) -> None:
+    """It may have been accepted, and is sent once more as `part` says, after a pause."""
     _set(
         connection,
         taken.id,
         doubts=taken.doubts + 1,
         part=_PART.dump_json(part).decode(),
         state="waiting",
-        not_before=0,
+        not_before=now() + literal(seconds),
     )
 
 

@@ -22,7 +22,8 @@ Rule = Callable[[StateBlock, int, int, bool], bool]
 DEEPEST = 16
 """Levels of the parser (a quote is one, a list two) within which structure is kept; deeper markers are text."""
 
-_UNDERLINE = re.compile(r"\n {0,3}(?==+[ \t]*$|-+[ \t]*$)", re.MULTILINE)
+_RULED = re.compile(r"\n {0,3}(?=[-:|=][-:|= \t]*$)", re.MULTILINE)
+"""The beginning of a line that would make a heading or a table of the line above it."""
 _KINDS: dict[str, type[Block]] = {
     "paragraph": Text,
     "heading": Heading,
@@ -113,8 +114,8 @@ def _source(state: StateBlock, start: int, token: Token) -> str:
         return "\n".join(f"    {line}" for line in token.content.removesuffix("\n").split("\n"))
     source = state.getLines(start, state.line, state.blkIndent, keepLastLF=False)
     if token.type == "paragraph_open":
-        # A line that continues a quote without its mark would underline a heading once the mark is written.
-        return _UNDERLINE.sub("\n    ", source.strip("\n"))
+        # Where it goes on a quote or an item without the mark, it is text; with the mark it must be indented for that.
+        return _RULED.sub("\n    ", source.strip("\n"))
     return source
 
 
@@ -135,7 +136,7 @@ def write(blocks: Sequence[Block], start: Place, stop: Place) -> str:
         text = block.part(start.offset if index == start.block else 0, end)
         if previous:
             lines += _gap(previous, block, start)
-        first, rest = _prefixes(block, index, start)
+        first, rest = _prefixes(block.boxes, index, start)
         lines += [_prefixed(rest if number else first, line) for number, line in enumerate(text.split("\n"))]
         previous = block
     return "\n".join(lines)
@@ -150,11 +151,11 @@ def _within(box: Box, start: Place) -> bool:
     return box.first >= start.block + (start.offset > 0)
 
 
-def _prefixes(block: Block, index: int, start: Place) -> tuple[str, str]:
-    """Return what goes before the first line of a block, and before its others."""
+def _prefixes(boxes: Sequence[Box], index: int, start: Place) -> tuple[str, str]:
+    """Return what goes before the first line of a block in these boxes, and before its others."""
     first = rest = outer = ""
     around: Box | None = None
-    for box in block.boxes:
+    for box in boxes:
         if box.kind == "quote":
             first, rest, outer = f"{first}> ", f"{rest}> ", ""
         elif box.kind == "item":
@@ -173,11 +174,17 @@ def _prefixes(block: Block, index: int, start: Place) -> tuple[str, str]:
     return first, rest
 
 
+def gap(previous: Block, block: Block) -> int:
+    """Return how many empty lines are kept between two blocks that follow one another."""
+    return max(0, min(block.lines.start - previous.lines.stop, 2))
+
+
 def _gap(previous: Block, block: Block, start: Place) -> list[str]:
-    """Return the empty lines between two blocks."""
+    """Return the empty lines between two blocks, with the marks of the quotes they are in."""
     shared = [box for box in block.boxes if box in previous.boxes]
-    count = min(block.lines.start - previous.lines.stop, 2)
+    count = gap(previous, block)
     if any(box.kind == "item" and not _within(box, start) for box in previous.boxes if box not in shared):
         # The end of an item that goes on without its bullet is a paragraph; what follows must not become part of it.
         count = max(count, 1)
-    return [("> " * sum(box.kind == "quote" for box in shared)).rstrip()] * count
+    _, prefix = _prefixes(shared, -1, start)
+    return [prefix.rstrip()] * count

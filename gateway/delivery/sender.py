@@ -39,9 +39,9 @@ PAUSE, LONGEST_PAUSE = 1.0, 300.0
 """Seconds before the second try while a platform cannot be reached, doubled up to the longest."""
 GIVE_UP_SECONDS = 24 * 3600.0
 """Age at which a part that could not be delivered is refused."""
-COPIES, COPIES_AFTER_KILLS = 1, 2
-"""Marked copies of a part that may have arrived. A kill says less than a lost answer: it often comes before the request
-does, and a message outlives two of them."""
+DOUBTS = (3.0, 60.0)
+"""Seconds before each marked copy of a part that may have arrived. A platform that answers nothing, or 500, is often
+away for a moment and has taken nothing; after the last copy the part is refused and listed. A kill does not wait."""
 PREFIX = ">"
 """Tells a hint for a queue from one for a lane."""
 
@@ -176,7 +176,7 @@ class Sender:
         if adapter is None:
             return _write(outbox.postpone, taken.id, LONGEST_PAUSE, f"{taken.address.adapter} is not configured")
         if taken.doubtful and not self._honours(adapter, taken):
-            return self._doubt(taken, COPIES_AFTER_KILLS)
+            return self._doubt(taken, killed=True)
         try:
             receipt = await self._send(adapter, taken)
         except AdapterError as error:
@@ -225,7 +225,7 @@ class Sender:
             case TargetGone() | Unacceptable():
                 verdict = self._refuse(taken, reason)
             case Ambiguous() if not self._honours(adapter, taken):
-                verdict = self._doubt(taken, COPIES)
+                verdict = self._doubt(taken, killed=False)
             case _:
                 verdict = self._later(taken, reason)
         return verdict
@@ -236,13 +236,14 @@ class Sender:
         pause = min(PAUSE * 2 ** (taken.attempts - 1), LONGEST_PAUSE)
         return _write(outbox.postpone, taken.id, pause * (0.5 + random.random() / 2), reason)
 
-    def _doubt(self, taken: Taken, copies: int) -> outbox.Verdict:
+    def _doubt(self, taken: Taken, *, killed: bool) -> outbox.Verdict:
         self._metrics.doubtful_total.labels(taken.address.platform).inc()
-        if taken.doubts >= copies:
+        if taken.doubts >= len(DOUBTS):
             return self._refuse(taken, f"sent {taken.doubts + 1} times without a receipt; it may have arrived")
         log.warning("part %d may have arrived and is sent once more, marked", taken.id)
         part = taken.part if taken.doubts else self._prepare.marked(taken.part, taken.address)
-        return _write(outbox.doubt, taken, self._prepare.plain(part, taken.address) if taken.plain else part)
+        part = self._prepare.plain(part, taken.address) if taken.plain else part
+        return _write(outbox.doubt, taken, part, 0.0 if killed else DOUBTS[taken.doubts])
 
     def _refuse(self, taken: Taken, reason: str) -> outbox.Verdict:
         log.error("part %d to %s is not delivered: %s", taken.id, taken.address, reason)

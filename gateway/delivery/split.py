@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from gateway.delivery.blocks import Block, Break, Fence, Heading, Raw
-from gateway.delivery.outline import Place, parse, write
+from gateway.delivery.outline import Place, gap, parse, write
 from gateway.types import Rendered
 
 Render = Callable[[str], Rendered]
@@ -50,14 +50,22 @@ def fit(markdown: str, limit: int, render: Render) -> tuple[str, Rendered]:
     """Return about the longest prefix that fits, with an open fence closed: what a live message shows so far."""
     size = 3 * limit
     while True:
-        head = markdown[:size]
+        head = _beginning(markdown, size)
         body = render(head)
-        if body.length > 2 * limit or size >= len(markdown):
+        if body.length > 2 * limit or len(head) == len(markdown):
             break
         size *= 4
     if body.length <= limit and not _in_fence(head):
         return head, body
     return next(iter(_Cutter(head, limit, render, density=body.length / max(len(head), 1))), ("", render("")))
+
+
+def _beginning(markdown: str, size: int) -> str:
+    """Return about that much of a text, up to white space, so that no link at its end is half a link."""
+    if size >= len(markdown):
+        return markdown
+    edge = max(markdown.rfind(" ", size // 2, size), markdown.rfind("\n", size // 2, size))
+    return markdown[: edge if edge > 0 else size]
 
 
 def _in_fence(markdown: str) -> bool:
@@ -114,9 +122,16 @@ class _Cutter:
     def _measure(self) -> Iterator[float]:
         """Yield the rendered length of each block; of small ones that stand together, its share of their length."""
         for first, stop in self._groups():
-            length = self._take(Place(first), Place(stop)).body.length + stop - first
+            length = self._take(Place(first), Place(stop)).body.length + self._between(stop)
             sizes = [len(block.source) + 1 for block in self._blocks[first:stop]]
-            yield from (length * size / sum(sizes) for size in sizes)
+            total = sum(sizes)
+            yield from (length * size / total for size in sizes)
+
+    def _between(self, index: int) -> int:
+        """Return how many line ends separate a block from the one before it."""
+        if index == len(self._blocks):
+            return 1
+        return 1 + gap(self._blocks[index - 1], self._blocks[index])
 
     def _groups(self) -> Iterator[tuple[int, int]]:
         first, size = 0, 0
@@ -174,8 +189,11 @@ class _Cutter:
                 high = room
             if low and high:
                 room = (low + high) / 2
+            elif low:
+                room *= min(scale, 4)
             else:
-                room = room * min(scale, 4) if low else min(room, guess) * scale * 31 / 32
+                # What was a little too long gets twice the difference shorter, to come closer in few steps.
+                room = min(room, guess) * min(scale * 31 / 32, 1 - 2 * (1 - scale)) - 1
         return found
 
     def _fitting(self, start: Place, stop: Place) -> Piece | None:

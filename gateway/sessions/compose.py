@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from gateway.messages import Message
 from gateway.types import Event, clean
 
+CUT_CHARS = 1800
+"""A part of a burst that is at least so long was cut by the client (4,096 UTF-16 units, 2,048 emoji); a shorter one
+belongs to an album."""
 QUOTE_CHARS = 500
 """How much of a quoted message goes along."""
 JOINERS = "\u200c\u200d"
@@ -20,9 +23,19 @@ def user_message(events: Sequence[Event]) -> Message:
     `text` is what people wrote; `api_content` is set where the model must know more: who speaks in a shared session,
     what a message answers.
     """
-    text = "\n\n".join(filter(None, (clean(event.text) for event in events))) or _without_text(events)
-    shown = "\n\n".join(_shown(event) for event in events)
+    text = _together(events, lambda event: clean(event.text)) or _without_text(events)
+    shown = _together(events, _shown)
     return Message("user", text, api_content=None if shown == text else shown)
+
+
+def _together(events: Sequence[Event], say: Callable[[Event], str]) -> str:
+    """Join what events say, with a blank line between messages and nothing where a client has cut one in two."""
+    text, cut = "", False
+    for event in events:
+        said = clean(event.text) if cut else say(event)
+        text += said if cut or not text or not said else f"\n\n{said}"
+        cut = bool(event.burst) and len(event.text) >= CUT_CHARS
+    return text
 
 
 def _shown(event: Event) -> str:

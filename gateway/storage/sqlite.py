@@ -196,7 +196,8 @@ def _told(path: Path) -> Iterator[None]:
     try:
         yield
     except (DBAPIError, sqlite3.Error) as error:
-        raise StorageError(_sentence(str(getattr(error, "orig", error)), path)) from error
+        said = str(getattr(error, "orig", error))
+        raise StorageError(_sentence(said, path), lasting=any(sign in said for sign in LASTING)) from error
 
 
 @contextmanager
@@ -205,6 +206,10 @@ def _reached(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise StorageError(f"{path} cannot be reached: {error.strerror or error}; set gateway.database") from error
+
+
+LASTING = ("malformed", "not a database", "readonly", "unable to open")
+"""What SQLite says where trying again does not help."""
 
 
 def _sentence(said: str, path: Path) -> str:
@@ -230,11 +235,15 @@ def choose_file(path: Path) -> Path:
     if path.name != "state.db":
         if mine or empty:
             return path
-        raise StorageError(f"{path} holds another program's tables; set gateway.database to a file of our own")
+        raise StorageError(
+            f"{path} holds another program's tables; set gateway.database to a file of our own", lasting=True
+        )
     beside = path.with_name("gateway.db")
     other = _ours(beside)
     if mine and other:
-        raise StorageError(f"{path} and {beside.name} both hold our tables; move away the one you do not want")
+        raise StorageError(
+            f"{path} and {beside.name} both hold our tables; move away the one you do not want", lasting=True
+        )
     if mine or (empty and not other):
         return path
     if not empty:
