@@ -75,7 +75,7 @@ async def test_calls_that_are_safe_side_by_side_run_so_and_keep_their_order(hous
 async def test_unknown_tools_and_wrong_arguments_are_answers_that_say_what_to_do(house: House) -> None:
     house.give_tools([counter([])])
     house.models[""] = calling(
-        ToolCall("1", "cuont", "{}"), ToolCall("2", "count", '{"wrod":1}'), ToolCall("3", "count", "not json")
+        ToolCall("1", "cuont", "{}"), ToolCall("2", "count", '{"wrong":1}'), ToolCall("3", "count", "not json")
     )
     async with house.running() as chat:
         chat.say("count")

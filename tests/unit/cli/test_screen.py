@@ -32,7 +32,7 @@ def test_what_was_taken_back_is_followed_by_what_holds() -> None:
 
 def test_each_message_of_an_answer_is_whole() -> None:
     assert shown(final=("*a notice*", "the answer")) == "*a notice*\nthe answer\n"
-    assert shown("the ans", final=("*a notice*", "the answer")) == "the ans\n*a notice*\nthe answer\n"
+    assert shown("the an", final=("*a notice*", "the answer")) == "the an\n*a notice*\nthe answer\n"
 
 
 @pytest.mark.parametrize("marks", ["```", "~~~", "````"])
@@ -43,7 +43,7 @@ def test_a_code_block_grows_although_it_is_closed_for_the_time_being(marks: str)
 
 
 def test_an_answer_that_was_broken_off_ends_its_line() -> None:
-    assert shown("half an ans", final=()) == "half an ans\n"
+    assert shown("half of it", final=()) == "half of it\n"
     assert shown(final=()) == ""
 
 
