@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable
 
-_ROUNDING = 1e-9
+_ROUNDING = 1e-6
 """Whoever slept as long as told may wake this much too early by the clock's arithmetic."""
 _FEW = 256
 """Below this many keys nothing is swept out."""

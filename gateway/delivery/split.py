@@ -7,6 +7,7 @@ cut; each piece is rendered as it will be sent, and cut shorter where its length
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -17,6 +18,7 @@ from gateway.types import Rendered
 
 Render = Callable[[str], Rendered]
 
+_SPACE = re.compile(r"[ \n]")
 _TRIES = 12
 """How often a cut is moved before the next finer kind of cut is tried."""
 
@@ -48,24 +50,18 @@ def split(markdown: str, limit: int, render: Render, *, numbered: bool = False) 
 
 def fit(markdown: str, limit: int, render: Render) -> tuple[str, Rendered]:
     """Return about the longest prefix that fits, with an open fence closed: what a live message shows so far."""
-    size = 3 * limit
-    while True:
-        head = _beginning(markdown, size)
-        body = render(head)
-        if body.length > 2 * limit or len(head) == len(markdown):
-            break
-        size *= 4
+    head = _beginning(markdown, 3 * limit)
+    while (body := render(head)).length <= 2 * limit and len(head) < len(markdown):
+        head = _beginning(markdown, 4 * len(head))
     if body.length <= limit and not _in_fence(head):
         return head, body
     return next(iter(_Cutter(head, limit, render, density=body.length / max(len(head), 1))), ("", render("")))
 
 
 def _beginning(markdown: str, size: int) -> str:
-    """Return about that much of a text, up to white space, so that no link at its end is half a link."""
-    if size >= len(markdown):
-        return markdown
-    edge = max(markdown.rfind(" ", size // 2, size), markdown.rfind("\n", size // 2, size))
-    return markdown[: edge if edge > 0 else size]
+    """Return at least that much of a text, up to white space, so that no link at its end is half a link."""
+    found = _SPACE.search(markdown, size)
+    return markdown[: found.start()] if found and found.start() < 16 * size else markdown[: 16 * size]
 
 
 def _in_fence(markdown: str) -> bool:
@@ -193,7 +189,7 @@ class _Cutter:
                 room *= min(scale, 4)
             else:
                 # What was a little too long gets twice the difference shorter, to come closer in few steps.
-                room = min(room, guess) * min(scale * 31 / 32, 1 - 2 * (1 - scale)) - 1
+                room = min(room, guess) * max(scale * 31 / 32, 2 * scale - 1)
         return found
 
     def _fitting(self, start: Place, stop: Place) -> Piece | None:
