@@ -35,9 +35,14 @@ def only_this_machine(event: str, arguments: tuple[object, ...]) -> None:
 
 
 def pytest_configure() -> None:
-    # How long an example takes says more about the other processes of the machine than about the code.
+    # How long an example takes says more about the other processes of the machine than about the code. CI tries the
+    # same examples each time, so that a change is judged by itself; everybody else goes on looking for new ones.
     hypothesis.settings.register_profile(
-        "tests", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], print_blob=True
+        "tests",
+        deadline=None,
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+        print_blob=True,
+        derandomize="CI" in os.environ,
     )
     hypothesis.settings.load_profile("tests")
     if "HERMES_TEST_REDIS" not in os.environ:  # which may be elsewhere
