@@ -233,8 +233,13 @@ class Turns:
             reason = letters[0].reason or "the gateway was interrupted each time"
             session = lanes.standing(connection, key).session_id
             journal.finish(connection, found.turn, str(key), session, Ending("failed", problem=reason))
-            told = Reply(GIVEN_UP.format(reason=reason))
-            return letters, outbox.add(connection, self._rooms.prepare.parts(told, letters[0].event.origin))
+            # Where an attempt was showing something, the sentence takes its place.
+            shown = {address: message_id for address, message_id, _ in outbox.lives(connection, found.turn)}
+            outbox.end_live(connection, found.turn)
+            places = {letters[0].event.origin: ""} | shown
+            told, parts = Reply(GIVEN_UP.format(reason=reason)), self._rooms.prepare.parts
+            said = [part for place, live in places.items() for part in parts(told, place, edits=live)]
+            return letters, outbox.add(connection, said)
 
         letters, queues = await self._rooms.database.write(job)
         for letter in letters:

@@ -6,8 +6,10 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from gateway.delivery import outbox
 from gateway.errors import AdapterError, Ambiguous, Unacceptable
 from gateway.types import Address, Part, Receipt, Rendered
+from tests.fakes.model import DrivenModel
 from tests.fakes.platform import FakePlatform
 from tests.flow.conftest import KINDS, House
 
@@ -63,3 +65,26 @@ async def test_a_second_copy_of_what_had_to_go_plain_is_plain_too(house_of: Call
     async with house.running() as chat:
         chat.say("hello")
         await chat.sees_exactly(["you said: hello", "↻\n\nyou said: hello"])
+
+
+async def test_what_a_given_up_turn_was_showing_does_not_look_unfinished_for_ever(
+    house_of: Callable[[str], House],
+) -> None:
+    house = house_of(KINDS[0])
+    house.models[""] = DrivenModel(lambda messages: f"one two {len(messages)}")
+    house.model.midway.clear()
+    for attempt in range(3):
+        async with house.running(kill=True) as chat:
+            if not attempt:
+                chat.say("count")
+            await house.model.begun.wait()
+            await chat.sees("one two ▌")
+            while not await house.database.read(lambda connection: outbox.live_at(connection, "fake:ann")):
+                pass
+        house.model.begun.clear()
+    house.model.midway.set()
+    async with house.running() as chat:
+        await chat.sees("I tried three times")
+        chat.say("again")
+        await chat.sees("one two 2")
+        assert [text.split()[0] for text in chat.texts()] == ["I", "one"]
