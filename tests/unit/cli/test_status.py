@@ -144,5 +144,5 @@ def test_a_damaged_database_is_one_sentence(console: Console) -> None:
     console.home.mkdir()
     (console.home / "state.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 4096)
     ran = console.run("status")
-    assert (ran.code, ran.out) == (75, "")
+    assert (ran.code, ran.out) == (4, "")
     assert ran.err.count("\n") == 1
