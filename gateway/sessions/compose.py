@@ -30,11 +30,12 @@ def user_message(events: Sequence[Event]) -> Message:
 
 def _together(events: Sequence[Event], say: Callable[[Event], str]) -> str:
     """Join what events say, with a blank line between messages and nothing where a client has cut one in two."""
-    text, cut = "", False
+    text, cut_by = "", ""
     for event in events:
-        said = clean(event.text) if cut else say(event)
-        text += said if cut or not text or not said else f"\n\n{said}"
-        cut = bool(event.burst) and len(event.text) >= CUT_CHARS
+        goes_on = bool(cut_by) and event.sender.id == cut_by
+        said = clean(event.text) if goes_on else say(event)
+        text += said if goes_on or not text or not said else f"\n\n{said}"
+        cut_by = event.sender.id if event.burst and len(event.text) >= CUT_CHARS else ""
     return text
 
 

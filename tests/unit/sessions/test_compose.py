@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,6 +42,16 @@ def test_in_a_group_the_model_is_shown_who_speaks_and_the_text_stays_what_they_w
     message = user_message([said("hello", name="Ann", group=True), said("hi", name="Bob", group=True)])
     assert message.text == "hello\n\nhi"
     assert message.content == "[Ann] hello\n\n[Bob] hi"
+
+
+def test_what_somebody_else_says_after_a_long_paste_is_no_part_of_it() -> None:
+    paste = replace(said("x" * 4096, name="Ann", group=True), burst="paste:1:1")
+    rest, other = (
+        said("rest", name="Ann", group=True),
+        replace(said("hi", name="Bob", group=True), sender=Sender("2", "Bob")),
+    )
+    assert user_message([paste, rest]).content == f"[Ann] {'x' * 4096}rest"
+    assert user_message([paste, other]).content == f"[Ann] {'x' * 4096}\n\n[Bob] hi"
 
 
 def test_in_private_nobody_is_named() -> None:
