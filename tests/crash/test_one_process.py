@@ -8,7 +8,8 @@ from tests.crash.conftest import KILLS, Furnish
 from tests.crash.moments import MOMENTS
 from tests.crash.play import Play
 
-FEW = max(4, KILLS // 10)
+FEW = max(3, KILLS // 20)
+"""An import of everything goes before each."""
 
 
 @pytest.mark.timeout(300 + 20 * KILLS)

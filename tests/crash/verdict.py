@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from gateway.delivery.prepare import AGAIN, CURSOR
 
-WORD = re.compile(r"\bm(\d+)-(\d+)\b")
+WORD = re.compile(r"m(\d+)-(\d+)")
 MARK, UNFINISHED = AGAIN.strip(), CURSOR.strip()
 
 Word = tuple[int, int]
