@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, count, pairwise, takewhile
 from random import Random
+from typing import Any
 
-from tests.crash.verdict import WORD, Asked, Ends, Shown, Verdict, Word, judge, words_of
+from tests.crash.verdict import WORD, Asked, Ends, Shown, Verdict, Word, judge, judge_memory, lanes_of, words_of
 from tests.fakes.telegram_server import TelegramServer
 
 FIRST_USER = 1001
@@ -120,6 +121,20 @@ class People:
 
     def _command(self, call: str) -> str:
         return COMMAND.format(call=call, before=self._random.randint(0, 2), after=self._random.randint(0, 2))
+
+    def farewell(self) -> None:
+        """Let everybody write a last word, wherever they have written."""
+        for lane in lanes_of(self.asked):
+            self._say(Place(lane[0].chat, lane[0].user), words=1)
+
+    def remembered(self, requests: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Judge what the model was shown with these last words."""
+        shown = {words_of(request["messages"][-1]["content"])[-1]: request["messages"] for request in requests}
+        return [
+            f"chat {lane[0].chat}: {fault}"
+            for lane in lanes_of(self.asked)
+            for fault in judge_memory(lane, shown[lane[-1].answer[-1]])
+        ]
 
     def hit(self, at: float) -> None:
         """A process was killed: it hit whoever waits."""

@@ -45,8 +45,8 @@ class Play:
                     halfway = None
         await self._patience(lambda: not self.scene.people.waiting)
         await self._end()
-        await self._again()
-        return self._verdict()
+        forgotten = await self._again()
+        return self._verdict(forgotten)
 
     @asynccontextmanager
     async def _crowd(self) -> AsyncIterator[None]:
@@ -109,17 +109,20 @@ class Play:
         for process in self.running:
             assert await self.scene.site.end(process) in {128 + signal.SIGTERM, -signal.SIGTERM}
 
-    async def _again(self) -> None:
-        """Start once more and end: there is nothing left to be said."""
-        polls = self.scene.telegram.updates()["polls"]
-        self.running = [self.scene.site.start(role) for role in self.roles]
-        while self.scene.telegram.updates()["polls"] == polls:
-            await asyncio.sleep(LOOK)
+    async def _again(self) -> list[str]:
+        """Start once more: nothing is left to be said, and the model is shown all that was."""
+        scene = self.scene
+        scene.model.set(log=10_000)
+        self.running = [scene.site.start(role) for role in self.roles]
+        scene.people.farewell()
+        await self._patience(lambda: not scene.people.waiting)
         await self._end()
+        return scene.people.remembered(scene.model.requests())
 
-    def _verdict(self) -> Verdict:
+    def _verdict(self, faults: Sequence[str]) -> Verdict:
         scene = self.scene
         verdict = scene.people.verdict(scene.site.losses())
+        verdict.faults += faults
         verdict.faults += judge_calls(scene.people.asked, scene.site.calls)
         verdict.faults += [f"the model was sent: {violation}" for violation in scene.model.violations()]
         verdict.faults += [f"Telegram was sent: {violation}" for violation in scene.telegram.violations()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.crash.verdict import Asked, Ends, Shown, judge, judge_calls
+from tests.crash.verdict import Asked, Ends, Shown, judge, judge_calls, judge_memory
 
 ONE, TWO = Asked(1, 10, 10, 3), Asked(2, 10, 10, 2)
 OTHER = Asked(3, 10, 11, 2)
@@ -92,3 +92,17 @@ def test_calls_that_ran_twice_or_without_being_asked_for_or_never_are_seen() -> 
     assert judge_calls((calm, hit), ["m1a", "m2a", "m2a"]) == ["the call m2a ran 2 times"]
     assert judge_calls((calm, hit), ["m1a", "m7a"]) == ["a call that nobody asked for: 'm7a'"]
     assert judge_calls((calm, hit), ["m2a"]) == ["the call m1a never ran"]
+
+
+def test_what_the_model_was_shown_must_be_all_that_was_said_once() -> None:
+    first, answer = (
+        {"role": "user", "content": "say:m1-1 m1-2 m1-3"},
+        {"role": "assistant", "content": "m1-1 m1-2 m1-3"},
+    )
+    last = {"role": "user", "content": "say:m2-1 m2-2"}
+    assert judge_memory((ONE, TWO), [first, answer, last]) == []
+    assert judge_memory((ONE, TWO), [last])
+    assert judge_memory((ONE, TWO), [first, {"role": "assistant", "content": None}, last])
+    assert judge_memory(
+        (ONE, TWO), [{"role": "user", "content": f"{first['content']}\n\n{first['content']}"}, answer, last]
+    )

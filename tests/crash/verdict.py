@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from gateway.delivery.prepare import AGAIN, CURSOR
 
@@ -124,7 +125,7 @@ def judge(asked: Iterable[Asked], shown: Sequence[Shown], ends: Ends, known: set
         else:
             standing += message.words
         seen.append(message)
-    for lane in _lanes(asked):
+    for lane in lanes_of(asked):
         verdict.faults += _compared(lane, standing)
     mine = {one.number for one in asked}
     verdict.faults += [f"m{number} is answered in another chat" for number in {n for n, _ in standing} - mine]
@@ -135,10 +136,11 @@ def _strange(text: str, known: set[str]) -> set[str]:
     return set(WORD.sub(" ", text).split()) - known - {MARK}
 
 
-def _lanes(asked: Iterable[Asked]) -> list[list[Asked]]:
-    lanes: dict[int, list[Asked]] = {}
+def lanes_of(asked: Iterable[Asked]) -> list[list[Asked]]:
+    """Divide messages into conversations: everybody has one of their own in each chat."""
+    lanes: dict[tuple[int, int], list[Asked]] = {}
     for one in asked:
-        lanes.setdefault(one.user, []).append(one)
+        lanes.setdefault((one.chat, one.user), []).append(one)
     return list(lanes.values())
 
 
@@ -177,3 +179,14 @@ def judge_calls(asked: Iterable[Asked], lines: Sequence[str]) -> list[str]:
     faults += [f"a call that nobody asked for: {line!r}" for line in counts.keys() - calls.keys()]
     faults += [f"the call {call} never ran" for call, one in calls.items() if not one.hits and not counts[call]]
     return faults
+
+
+def judge_memory(lane: Sequence[Asked], messages: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Judge what the model was shown with the last message of a lane: all that was said before, in order, once."""
+    wanted = [word for one in lane for word in one.answer]
+    asked, answered = (
+        [word for message in messages if message["role"] == role for word in words_of(message["content"] or "")]
+        for role in ("user", "assistant")
+    )
+    faults = [f"the model remembers what was asked as {_order(asked)}"] * (asked != wanted)
+    return faults + [f"the model remembers answers to {_order(answered)}"] * (answered != wanted[: -lane[-1].words])
