@@ -183,6 +183,26 @@ class Heading(Text):
         return (mark.group() if mark else "") + super().part(start, stop)
 
 
+class Underlined(Heading):
+    """A heading that is one by the line under it, which every part repeats."""
+
+    @property
+    def _end(self) -> int:
+        return self.source.rindex("\n")
+
+    def _breaks(self) -> Iterator[Break]:
+        return (cut for cut in super()._breaks() if cut.offset <= self._end)
+
+    def letters(self, start: int, stop: int) -> Iterator[int]:
+        return super().letters(start, min(stop, self._end))
+
+    def inside(self, start: int, stop: int) -> Iterator[int]:
+        return super().inside(start, min(stop, self._end))
+
+    def part(self, start: int, stop: int) -> str:
+        return super().part(start, stop) + (self.source[self._end :] if stop < len(self.source) else "")
+
+
 class Lines(Block):
     """What is cut between its lines only: indented code."""
 

@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 
-from gateway.delivery.blocks import Block, Box, Fence, Heading, Html, Lines, Table, Text
+from gateway.delivery.blocks import Block, Box, Fence, Heading, Html, Lines, Table, Text, Underlined
 
 Rule = Callable[[StateBlock, int, int, bool], bool]
 
@@ -27,7 +27,7 @@ _RULED = re.compile(r"\n {0,3}(?=[-:|=][-:|= \t]*$)", re.MULTILINE)
 _KINDS: dict[str, type[Block]] = {
     "paragraph": Text,
     "heading": Heading,
-    "lheading": Heading,
+    "lheading": Underlined,
     "fence": Fence,
     "table": Table,
     "code": Lines,
