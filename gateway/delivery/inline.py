@@ -19,8 +19,8 @@ _WHOLE = frozenset({"escape", "backticks", "link", "image", "autolink", "html_in
 _RUNS = frozenset({"emphasis", "strikethrough"})
 _EMPHASIS = {"em": 1, "strong": 2, "s": 2}
 _TICKS = re.compile(r"`+")
-_BARE = re.compile(r"https?://[!-~]+|\[[^\[\]\n]*\]\[[^\[\]\n]*\]")
-"""Links the parser does not see: an address without brackets, and a reference whose definition stands elsewhere."""
+_BARE = re.compile(r"https?://[!-~]+|\[[^\[\]\n]*\]\[[^\[\]\n]*\]|\|\|[^|\n]+\|\||\$\$[^$\n]+\$\$")
+"""What the parser does not see: an address without brackets, a reference defined elsewhere, a spoiler, a formula."""
 
 
 class Span(NamedTuple):

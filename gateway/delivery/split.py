@@ -38,8 +38,7 @@ def split(markdown: str, limit: int, render: Render, *, numbered: bool = False) 
     A text that fits comes back unchanged, an empty one as no piece at all. `numbered` ends each of several pieces with
     a line like ``(1/3)``. Only a single character that renders longer than the limit can make a piece too long.
     """
-    if limit < 1:
-        raise ValueError(f"a message must have room for something, not {limit}")
+    _check(limit)
     if not markdown.strip():
         return []
     whole = render(markdown)
@@ -50,12 +49,18 @@ def split(markdown: str, limit: int, render: Render, *, numbered: bool = False) 
 
 def fit(markdown: str, limit: int, render: Render) -> tuple[str, Rendered]:
     """Return about the longest prefix that fits, with an open fence closed: what a live message shows so far."""
+    _check(limit)
     head = _beginning(markdown, 3 * limit)
     while (body := render(head)).length <= 2 * limit and len(head) < len(markdown):
         head = _beginning(markdown, 4 * len(head))
     if body.length <= limit and not _in_fence(head):
         return head, body
     return next(iter(_Cutter(head, limit, render, density=body.length / max(len(head), 1))), ("", render("")))
+
+
+def _check(limit: int) -> None:
+    if limit < 1:
+        raise ValueError(f"a message must have room for something, not {limit}")
 
 
 def _beginning(markdown: str, size: int) -> str:

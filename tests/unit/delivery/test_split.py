@@ -72,8 +72,9 @@ def test_a_text_that_fits_comes_back_unchanged(text: str) -> None:
 
 
 def test_a_limit_without_room_is_refused() -> None:
-    with pytest.raises(ValueError, match="room"):
-        split("a", 0, as_is)
+    for cut in (split, fit):
+        with pytest.raises(ValueError, match="room"):
+            cut("a", 0, as_is)
 
 
 # -- SPLIT-01, SPLIT-03: the length is the platform's ------------------------------------------------------------------
@@ -191,6 +192,8 @@ def test_bold_text_over_the_limit_is_bold_in_both_messages() -> None:
         "``co`de and more``",
         "~~struck through~~",
         "[**b**](u)",
+        "||the end of it||",
+        "$$a + b = c$$",
         "&amp;",
         "\\*",
     ],
