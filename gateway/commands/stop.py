@@ -11,14 +11,12 @@ from gateway.bus import lanes
 from gateway.bus.lanes import Stopped
 from gateway.commands.registry import Asked
 from gateway.delivery import outbox
-from gateway.delivery.prepare import Prepare
+from gateway.delivery.prepare import STOPPED, Prepare
 from gateway.messages import Message
 from gateway.sessions import store
 from gateway.sessions.compose import user_message
 from gateway.storage.database import Connection
 from gateway.types import Reply
-
-MARK = "[stopped]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ def _keep(connection: Connection, prepare: Prepare, asked: Asked, stopped: Stopp
     for address, message_id, text in outbox.lives(connection, stopped.turn):
         shown = shown or text
         if message_id:
-            outbox.add(connection, prepare.parts(Reply(f"{text}\n\n{MARK}".strip()), address, edits=message_id))
+            outbox.add(connection, prepare.parts(Reply(f"{text}\n\n{STOPPED}".strip()), address, edits=message_id))
     outbox.end_live(connection, stopped.turn)
     rest = _rest(said, stopped, shown)
     session, lane = stopped.session_id, str(asked.key)
@@ -69,4 +67,4 @@ def _rest(said: tuple[Message, ...], stopped: Stopped, shown: str) -> list[Messa
     rest = [] if said else [user_message(stopped.events)]
     results = {message.call_id for message in said}
     rest += [unanswered(call) for message in said for call in message.calls if call.id not in results]
-    return [*rest, Message("assistant", f"{shown}\n\n{MARK}".strip())]
+    return [*rest, Message("assistant", f"{shown}\n\n{STOPPED}".strip())]

@@ -7,11 +7,12 @@ import logging
 
 from gateway.contracts.adapter import Adapter
 from gateway.delivery import outbox
-from gateway.delivery.prepare import CURSOR, ROOM
+from gateway.delivery.outbox import Outgoing
+from gateway.delivery.prepare import CURSOR, ROOM, STOPPED
 from gateway.delivery.split import fit
 from gateway.errors import AdapterError, Ambiguous, Throttled, Unacceptable
 from gateway.messages import Progress, Retracted, TextDelta, ToolStarted
-from gateway.storage.database import Database
+from gateway.storage.database import Connection, Database
 from gateway.supervise import contain
 from gateway.types import Address, Part, Receipt, Rendered
 
@@ -100,9 +101,15 @@ class Live:
         )
         await self._put(part)
         self._shown = text
-        await self._database.write(
-            lambda connection: outbox.keep_live(connection, self._turn, self._target, self._message_id, source)
-        )
+        await self._database.write(lambda connection: self._keep(connection, source))
+
+    def _keep(self, connection: Connection, source: str) -> None:
+        """Store what stands in the chat; where /stop came in between and could not know of it, end it as stopped."""
+        if outbox.keep_live(connection, self._turn, self._target, self._message_id, source):
+            return
+        markdown = f"{source}\n\n{STOPPED}"
+        part = Part(self._adapter.render(markdown), markdown)
+        outbox.add(connection, [Outgoing(self._target, part, self._message_id)])
 
     async def _begin(self) -> bool:
         """Make the row; say whether nothing must be said before."""

@@ -258,10 +258,10 @@ def begin_live(connection: Connection, turn: str, address: Address) -> str | Non
     return str(connection.execute(mine).scalar_one())
 
 
-def keep_live(connection: Connection, turn: str, address: Address, message_id: str, text: str) -> None:
-    """Store what a live message shows, and its id, before it is edited again."""
+def keep_live(connection: Connection, turn: str, address: Address, message_id: str, text: str) -> bool:
+    """Store what a live message shows, and its id, before it is edited again; False where the turn was stopped."""
     row = update(live).where(live.c.turn == turn, live.c.address == str(address))
-    connection.execute(row.values(message_id=message_id, shown=text))
+    return connection.execute(row.values(message_id=message_id, shown=text)).rowcount == 1
 
 
 _END_LIVE = delete(live).where(live.c.turn == bindparam("t"))

@@ -14,8 +14,10 @@ AGAIN = "↻\n\n"
 """Marks a second copy that may be one too many, where the platform cannot tell us."""
 CURSOR = " ▌"
 """Ends a message that is still being written."""
-ROOM = 4
-"""Units kept free in every message for the mark or the cursor."""
+STOPPED = "[stopped]"
+"""Ends what a stopped turn had said so far."""
+ROOM = 16
+"""Units kept free in every message for the mark, the cursor or the word that it was stopped."""
 
 
 class Prepare:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gateway.types import Address, Part
 from tests.fakes.model import DrivenModel
 from tests.flow.conftest import House
 
@@ -135,3 +136,22 @@ async def test_a_full_queue_tells_the_sender_and_keeps_what_waited(house: House)
         house.model.gate.set()
         await chat.sees("you said: a\n\nb")
     assert house.model.heard == ["first", "a\n\nb"]
+
+
+async def test_stop_that_comes_before_the_shown_message_is_noted_leaves_no_cursor(house: House) -> None:
+    house.models[""] = DrivenModel(lambda messages: "Once upon a time. The end")
+    house.model.midway.clear()
+    said = False
+
+    def stop_at_once(what: str, target: Address, part: Part) -> None:
+        nonlocal said
+        if what == "send" and "▌" in part.body.text and not said:
+            said = True
+            house.platform.say("/stop")
+
+    house.platform.after = stop_at_once
+    async with house.running() as chat:
+        chat.say("a story")
+        await chat.sees("Stopped.")
+        await chat.sees("Once upon a time. The\n\n[stopped]")
+        assert not any("▌" in text for text in chat.texts())
