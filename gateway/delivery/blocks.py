@@ -50,8 +50,8 @@ class Box:
     """
     A quote, a list or a list item, around the blocks from `first` to before `end`.
 
-    `line` is where it begins in the source. An item has a `marker`, and a `counted` one for where its list
-    began in an earlier piece: the third of ``1. 1. 1.`` is 3 only as long as it is counted from the first.
+    `line` is where it begins in the source. An item has a `marker`, and a `counted` one for where its list began in
+    an earlier piece: the third of ``1. 1. 1.`` is shown as 3 only as long as it is counted from the first.
     """
 
     kind: str

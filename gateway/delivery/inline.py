@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -50,6 +51,7 @@ class Inline:
 
     `emphases` ascend by their start and nest; `around` holds for each the index of the one it is in, or -1. `forbidden`
     are the offsets within delimiters and at their inner side: reopened there, a pair would stand around nothing.
+    `loose` are the delimiters of which some belong to no pair.
     """
 
     text: str
@@ -58,6 +60,7 @@ class Inline:
     emphases: list[Emphasis]
     around: list[int]
     forbidden: frozenset[int]
+    loose: str
 
     def whole(self, offset: int) -> bool:
         """Say whether a cut at `offset` breaks nothing that cannot be closed and reopened."""
@@ -68,7 +71,10 @@ class Inline:
         if not self.emphasised(offset):
             return False
         before = self.text[max(0, offset - 80) : offset].rstrip(" \t\n")[-1:]
-        return before == "\\" or any(mark[0] in {before, self.text[offset]} for mark in self.open_at(offset))
+        marks = [mark[0] for mark in self.open_at(offset)]
+        beside = before in marks or self.text[offset] in marks
+        # Three stars in one place would find a partner in a loose one, where two and one did not.
+        return before == "\\" or beside or any(marks.count(mark) > 1 for mark in self.loose)
 
     def emphasised(self, offset: int) -> bool:
         return _holder(self.covered, offset) is not None
@@ -105,10 +111,11 @@ def read(text: str) -> Inline:
     tokens: list[Token] = []
     parser = _parser()
     parser.inline.parse(text, parser, {"spans": found, "size": len(text)}, tokens)
+    pairs = sorted(_pairs(tokens))
     emphases: list[Emphasis] = []
     around: list[int] = []
     stack: list[int] = []
-    for mark in sorted(_pairs(tokens)):
+    for mark in pairs:
         while stack and emphases[stack[-1]].closing <= mark.start:
             stack.pop()
         if any(emphases[outer].markup == mark.markup for outer in stack):
@@ -120,7 +127,13 @@ def read(text: str) -> Inline:
         emphases.append(mark)
     spans = _merged(found)
     covered = _merged(Span(mark.start, mark.stop) for mark in emphases)
-    return Inline(text, spans, covered, emphases, around, frozenset(_forbidden(text, spans, emphases)))
+    forbidden = frozenset(_forbidden(text, spans, emphases))
+    return Inline(text, spans, covered, emphases, around, forbidden, _loose(text, pairs))
+
+
+def _loose(text: str, pairs: list[Emphasis]) -> str:
+    paired = Counter(character for mark in pairs for character in mark.markup * 2)
+    return "".join(character for character in "*_" if text.count(character) > paired[character])
 
 
 def _forbidden(text: str, spans: list[Span], emphases: list[Emphasis]) -> Iterator[int]:

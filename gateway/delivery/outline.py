@@ -78,13 +78,13 @@ def _box(token: Token, first: int, around: list[Box]) -> Box:
 
 
 def _count(item: Box, siblings: Box) -> None:
-    """Note the number that an item has if all of its list say the same."""
-    siblings.items += 1
+    """Note the number that an item is shown with, which is counted from the first of its list whatever is written."""
     siblings.marker = siblings.marker or item.marker
-    if item.marker == siblings.marker and item.marker[:-1].isdecimal():
-        number = int(item.marker[:-1]) + siblings.items - 1
+    if siblings.marker[:-1].isdecimal():
+        number = int(siblings.marker[:-1]) + siblings.items
         if number < 10**9:  # which no marker reaches
             item.counted = f"{number}{item.marker[-1]}"
+    siblings.items += 1
 
 
 @cache
