@@ -6,7 +6,10 @@ A moment that does not come is struck anyway: what must hold in the end holds wh
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+import time
 from collections.abc import Awaitable, Callable
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from random import Random
 
@@ -125,6 +128,20 @@ async def commit(scene: Scene) -> None:
     await scene.linger(0.02)
 
 
+async def between_commits(scene: Scene) -> None:
+    """Another program has the database's lock nearly always: each of our transactions waits for its turn."""
+    for _ in range(2):
+        scene.people.write("short")
+    end = time.monotonic() + scene.random.uniform(0, 2.5)
+    with closing(sqlite3.connect(scene.site.home / "state.db", timeout=0, isolation_level=None)) as other:
+        while time.monotonic() < end:
+            with suppress(sqlite3.OperationalError):  # it is ours at the moment
+                other.execute("BEGIN IMMEDIATE")
+                await asyncio.sleep(0.02)
+                other.execute("ROLLBACK")
+            await asyncio.sleep(0.003)
+
+
 async def before_acceptance(scene: Scene) -> None:
     scene.telegram.fault("slow", method="sendMessage", times=0, seconds=0.4)
     scene.people.write("short")
@@ -176,6 +193,7 @@ MOMENTS: tuple[Moment, ...] = (
     tool_call,
     before_tool_call,
     commit,
+    between_commits,
     before_acceptance,
     before_acceptance_of_an_edit,
     after_acceptance,
