@@ -175,12 +175,16 @@ class AdapterConformance:
         for text in HOSTILE.values():
             self._is_whole(adapter, adapter.render(text), text)
 
-    @given(st.text(st.characters(), max_size=400))
-    def test_any_text_is_rendered_and_measured_as_it_is_sent(self, text: str) -> None:
-        adapter = self.offline()
-        rendered = adapter.render(text)
-        self._is_whole(adapter, rendered, text)
-        assert adapter.render(text) == rendered
+    def test_any_text_is_rendered_and_measured_as_it_is_sent(self) -> None:
+        # Inside the method: hypothesis refuses one property that several subclasses inherit.
+        @given(st.text(st.characters(), max_size=400))
+        def whole(text: str) -> None:
+            adapter = self.offline()
+            rendered = adapter.render(text)
+            self._is_whole(adapter, rendered, text)
+            assert adapter.render(text) == rendered
+
+        whole()
 
     def _is_whole(self, adapter: Adapter, rendered: Rendered, what: str) -> None:
         assert rendered.length == adapter.limits.measure(rendered.text), what
