@@ -200,11 +200,13 @@ class Sender:
 
     async def _pace(self, account: str, queue: str) -> None:
         """Wait until the account, and this target in it, may be written to."""
-        closed = self._closed.get(account, 0.0) - asyncio.get_running_loop().time()
-        wait = max(closed, self._paces[account].delay(queue))
-        if wait > 0:
+        while (wait := self._delay(account, queue)) > 0:
             await asyncio.sleep(wait)
-            await self._pace(account, queue)
+
+    def _delay(self, account: str, queue: str) -> float:
+        """Return 0 and take the target's slot, or how many seconds to wait; a closed account costs no slot."""
+        closed = self._closed.get(account, 0.0) - asyncio.get_running_loop().time()
+        return closed if closed > 0 else self._paces[account].delay(queue)
 
     def _failed(self, taken: Taken, adapter: Adapter, error: AdapterError) -> outbox.Verdict:
         reason = str(error)

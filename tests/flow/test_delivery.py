@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
+
+from gateway.app.gateway import BURST
 from gateway.delivery import outbox
 from gateway.errors import AdapterError, Ambiguous, TargetGone, TargetMoved, Throttled, Unacceptable, Unreachable
 from gateway.types import Address, Part
@@ -51,6 +55,28 @@ async def test_a_throttled_answer_comes_once_when_the_time_is_over(house: House)
         chat.say("hello")
         await chat.sees_exactly(["you said: hello"])
     assert chat.sendings == ["you said: hello"]
+
+
+async def test_waiting_for_a_closed_account_uses_up_nothing_of_what_may_go_at_once(small: House) -> None:
+    small.platform.limits = replace(small.platform.limits, per_chat=1 / 3600)
+    small.change(edit_every=None)
+    lines = [f"line {number} " + "of an answer with as many messages as may go at once " * 3 for number in range(BURST)]
+    small.models[""] = DrivenModel(lambda messages: "\n\n".join(lines))
+    closed = asyncio.Event()
+
+    def close_once(what: str, target: Address, part: Part) -> AdapterError | None:
+        if closed.is_set():
+            return None
+        closed.set()
+        return Throttled(1, everywhere=True)
+
+    small.platform.fault = close_once
+    async with small.running() as chat:
+        chat.say("/whoami", chat="bob")
+        await closed.wait()
+        chat.say("tell me")
+        await chat.sees(f"line {BURST - 1} ")
+        assert len(chat.texts()) == BURST
 
 
 async def test_throttled_edits_cost_only_intermediate_text(house: House) -> None:
