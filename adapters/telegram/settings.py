@@ -11,7 +11,7 @@ LATER = "is not built yet; take the key out"
 
 
 class Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
 class WebhookMode(Strict):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import secrets
@@ -89,6 +90,8 @@ async def _serve(config: Config, plan: Plan, stopped: _Stopped) -> None:
             adapters["webchat"] = chat
         gateway = Gateway(plan, adapters, mind_of(config, models))
         async with models, gateway:
+            gc.freeze()  # what is here now stays; the collector need never look at it
+            gc.enable()
             await _run(config, gateway, models, stopped, Doors(listener, chat, password))
     finally:
         if listener is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from pathlib import Path
 
 import click
@@ -20,6 +21,7 @@ LEVELS = ("", "debug", "debug")
 @click.option("--role", type=click.Choice(["all", "edge", "worker"]), help="Do only a part (gateway.role).")
 def run(output: Output, *, host: str, port: int | None, role: str | None) -> int:
     """Run the gateway until it is told to stop by Ctrl-C or SIGTERM; running turns may end first."""
+    gc.disable()  # until the rooms are open: a start makes much that stays, and a seventh of it was spent looking
     from gateway.config import load
 
     asked = output.options

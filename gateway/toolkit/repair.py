@@ -12,8 +12,6 @@ import json
 import re
 from typing import Any
 
-from json_repair import repair_json
-
 LONGEST = 20_000  # characters; json-repair takes some 4 µs for each of them, on the event loop
 FENCE = re.compile(r"\s*```\w*\n(.*?)\n?```\s*", re.DOTALL)
 GAP = re.compile(r"[\s,:]*")
@@ -26,6 +24,8 @@ def repair(text: str) -> dict[str, Any] | None:
         return None
     if fenced := FENCE.fullmatch(text):
         text = fenced[1]
+    from json_repair import repair_json  # seldom needed, and not quick to import
+
     try:
         found = repair_json(text, return_objects=True, skip_json_loads=True, strict=True)
         same = isinstance(found, dict) and _tokens(text) == _tokens(json.dumps(found))

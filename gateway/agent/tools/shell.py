@@ -25,7 +25,7 @@ WIDTH = 2_000  # characters of a line of output, by the reference
 class TerminalSettings(BaseModel):
     """Where shell commands of an owner run."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     backend: Literal["bubblewrap", "docker", "podman", "none"] = "bubblewrap"
     """What keeps a command in the workspace; `none` offers no terminal at all."""

@@ -23,7 +23,7 @@ LONGEST_NAME = 255  # bytes, on every file system we know
 class WorkspaceSettings(BaseModel):
     """Where files of a conversation lie, and what else may be read."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     dir: str = ""
     """The folder that holds the workspaces; empty for `workspaces` in the home. With `per: fixed`, the workspace."""
