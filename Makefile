@@ -100,7 +100,7 @@ contract: .venv/.dev ## every implementation of every contract, on SQLite, Postg
 flow: .venv/.dev ## from a message to its answer, against local platforms
 	$(PYTEST) -n $(WORKERS) tests/flow
 
-crash: .venv/.dev ## processes killed at the worst moments
+crash: .venv/.dev system ## processes killed at the worst moments
 	$(PYTEST) --timeout 600 tests/crash
 
 browser: .venv/.dev system ## the web chat in a real browser
@@ -124,7 +124,7 @@ bench: .venv/.dev ## one JSON line per measure
 sizes: .venv/.dev ## the longest files and functions
 	@$(PYTHON) bench/sizes.py
 
-soak: .venv/.dev ## the crash tests for long: make soak KILLS=2000
+soak: .venv/.dev system ## the crash tests for long: make soak KILLS=2000
 	HERMES_CRASH_KILLS=$(KILLS) $(PYTEST) --timeout 0 tests/crash
 
 lock: .tools/.made ## resolve the locks anew
