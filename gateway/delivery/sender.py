@@ -200,8 +200,10 @@ class Sender:
 
     async def _pace(self, account: str, queue: str) -> None:
         """Wait until the account, and this target in it, may be written to."""
-        while (wait := self._delay(account, queue)) > 0:
+        wait = self._delay(account, queue)
+        if wait > 0:
             await asyncio.sleep(wait)
+            await self._pace(account, queue)
 
     def _delay(self, account: str, queue: str) -> float:
         """Return 0 and take the target's slot, or how many seconds to wait; a closed account costs no slot."""
