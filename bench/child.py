@@ -10,6 +10,7 @@ from gateway.app.gateway import Gateway
 from gateway.app.mind import mind_of
 from gateway.app.plan import plan_of
 from gateway.app.platforms import make_adapters
+from gateway.app.runs import hooks_of
 from gateway.config import load
 from gateway.contracts.adapter import Adapter, Emit, Limits
 from gateway.llm import open_models
@@ -50,7 +51,7 @@ async def main(home: Path) -> None:
             stopping=asyncio.Event(),
             version="bench",
             model=lambda: ("bench", False),
-            hooks={path: app for adapter in adapters.values() for path, app in adapter.hooks().items()},
+            hooks=hooks_of(gateway),
         )
         async with asyncio.TaskGroup() as group:
             group.create_task(gateway.run())

@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 
 TOLD_SECONDS = 600.0
 """How long a stranger is not told again that we do not know them."""
+DUPLICATE = "duplicate"
 EMPTY = "Your message is empty; write something."
 FULL = "{count} of your messages are waiting already, so this one was not taken. Send it again later, or /stop."
 
@@ -69,14 +70,18 @@ class Intake:
         self._max_queue = max_queue
         self._told: TTLCache[str, bool] = TTLCache(4096, TOLD_SECONDS)
 
-    async def accept(self, event: Event) -> None:
-        """Keep an event and wake whoever deals with it. An event that says not whose it is is refused and logged."""
+    async def accept(self, event: Event) -> bool:
+        """
+        Keep an event and wake whoever deals with it; return False where the same was kept before.
+
+        An event that says not whose it is is refused and logged.
+        """
         event = _clean(event)
         try:
             key = session_key(event, self._sharing)
         except ValueError as error:
             log.error("an event of %s was refused: %s", event.origin.platform or "no platform", error)
-            return
+            return True
         outcome = await self._database.write(lambda connection: self._store(connection, key, event))
         self._metrics.events_total.labels(event.origin.platform, outcome.label).inc()
         if outcome.stops:
@@ -84,6 +89,7 @@ class Intake:
         if outcome.waits:
             await self._claims.wake(key)
         await self._sender.wake(outcome.queues)
+        return outcome.label != DUPLICATE
 
     def _store(self, connection: Connection, key: SessionKey, event: Event) -> _Outcome:
         account = f"{event.origin.platform}:{event.sender.id}"
@@ -109,7 +115,7 @@ class Intake:
     def _wait(self, connection: Connection, key: SessionKey, event: Event, role: Role, *, command: bool) -> _Outcome:
         put = lanes.put(connection, key, event_key(event), event, role, command=command, limit=self._max_queue)
         if put.id is None:
-            return _Outcome("duplicate", waits=True)
+            return _Outcome(DUPLICATE, waits=True)
         if put.full:
             return _Outcome("full", self._say(connection, event, FULL.format(count=put.ahead)))
         return _Outcome("kept", waits=True)
@@ -119,7 +125,7 @@ class Intake:
     ) -> _Outcome:
         id = lanes.note(connection, key, event_key(event), event, role)
         if id is None:
-            return _Outcome("duplicate")
+            return _Outcome(DUPLICATE)
         said = self._act(connection, key, event, role, found, id)
         return _Outcome("command", self._say(connection, event, said.text), stops=said.stops)
 

@@ -8,6 +8,7 @@ import logging
 import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from adapters.webhook import request, template
@@ -15,18 +16,22 @@ from adapters.webhook.deliver import addresses
 from adapters.webhook.rate import Allowance
 from adapters.webhook.request import Delivery, Receive, Scope
 from adapters.webhook.settings import Open, Route, Settings
-from adapters.webhook.signature import Forged, verify
-from gateway.contracts.adapter import Adapter, AsgiApp, Emit, Limits
+from adapters.webhook.signature import Forged, Proof, verify
+from gateway.contracts.adapter import Adapter, AsgiApp, Emit, Follow, Limits
 from gateway.errors import GatewayError
 from gateway.types import Address, ChatType, Event, Part, Receipt, Sender
 
 log = logging.getLogger(__name__)
 
 Send = Callable[[Any], Awaitable[None]]
+Say = Callable[[Scope, Receive], Awaitable["Answer"]]
 
 PATH: Final = "/hooks/{route}"
+RUN_PATH: Final = "/hooks/{route}/{run}"
 SESSION_CHARS: Final = 200
 RETRY_SECONDS: Final = 5
+EMPTY: Final = "With this payload the route's prompt is empty, so there is nothing to do: see what the prompt names."
+NO_RUN: Final = "There is no such run of this route: ask for the one that the answer to your call named."
 
 LIMITS: Final = Limits(
     text=65_536,
@@ -85,13 +90,16 @@ class WebhookAdapter(Adapter):
         """Say that it is delivered: the row it comes from is where the caller reads it."""
         return Receipt(target, part.key or "kept")
 
-    def hooks(self) -> Mapping[str, AsgiApp]:
-        return {PATH: self._serve}
+    def hooks(self, follow: Follow) -> Mapping[str, AsgiApp]:
+        return {
+            PATH: partial(self._serve, self._taken),
+            RUN_PATH: partial(self._serve, partial(self._told, follow)),
+        }
 
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _serve(self, say: Say, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one call (ASGI)."""
         try:
-            answer = await self._taken(scope, receive)
+            answer = await say(scope, receive)
         except Answer as refusal:
             answer = refusal
         except request.Gone:
@@ -109,9 +117,7 @@ class WebhookAdapter(Adapter):
             raise refused(405, "Call this address with POST.", allow="POST")
         if self._emit is None:
             raise refused(503, "This gateway is not taking calls right now.", retry_after=str(RETRY_SECONDS))
-        headers = request.headers_of(scope)
-        body = await self._body(receive, headers)
-        proof = self._proof(route, scope, headers, body)
+        headers, body, proof = await self._proven(route, scope, receive)
         try:
             payload = request.payload_of(body, headers.get("content-type", ""))
         except request.NotData as error:
@@ -123,11 +129,28 @@ class WebhookAdapter(Adapter):
             return Answer(200, {"ignored": event})
         self._allow(name)
         delivery = request.delivery_of(route.auth.scheme, headers, body, payload, proof)
-        await self._give(self._event(name, route, payload, event, delivery))
-        return Answer(202, {"run": delivery.id})
+        is_new = await self._give(self._event(name, route, payload, event, delivery))
+        return Answer(202, {"run": delivery.id} if is_new else {"run": delivery.id, "duplicate": True})
+
+    async def _told(self, follow: Follow, scope: Scope, receive: Receive) -> Answer:
+        """Say what became of a call that was taken, to whoever could have made it; or raise it."""
+        name, route = self._route(scope)
+        if scope["method"] != "GET":
+            raise refused(405, "Ask for a run with GET.", allow="GET")
+        await self._proven(route, scope, receive)
+        id = scope["path_params"]["run"]
+        try:
+            run = await follow(f"{name}:{id}")
+        except GatewayError as error:
+            log.error("a run of route %s could not be read: %s", name, error)
+            raise refused(503, "The run could not be read; ask again.", retry_after=str(RETRY_SECONDS)) from None
+        if run is None:
+            raise refused(404, NO_RUN)
+        problem = {"problem": run.problem} if run.problem else {}
+        return Answer(200, {"run": id, "state": run.state, "answer": run.answer, **problem})
 
     def _route(self, scope: Scope) -> tuple[str, Route]:
-        name = scope.get("path_params", {}).get("route") or scope["path"].rpartition("/")[2]
+        name = scope["path_params"]["route"]
         route = self._settings.routes.get(name)
         if route is None:
             raise refused(404, "There is no such route.")
@@ -140,7 +163,13 @@ class WebhookAdapter(Adapter):
         except request.TooLarge:
             raise refused(413, f"The body is larger than {limit} bytes.", connection="close") from None
 
-    def _proof(self, route: Route, scope: Scope, headers: Mapping[str, str], body: bytes) -> Any:
+    async def _proven(self, route: Route, scope: Scope, receive: Receive) -> tuple[dict[str, str], bytes, Proof]:
+        """Return headers and body of a call whose maker has proven who it is."""
+        headers = request.headers_of(scope)
+        body = await self._body(receive, headers)
+        return headers, body, self._proof(route, scope, headers, body)
+
+    def _proof(self, route: Route, scope: Scope, headers: Mapping[str, str], body: bytes) -> Proof:
         if isinstance(route.auth, Open) and not request.is_from_here(scope, headers):
             raise refused(403, "This route has no secret, so it only takes calls of programs on this machine.")
         try:
@@ -155,6 +184,9 @@ class WebhookAdapter(Adapter):
             raise refused(429, "This route takes no more calls for now.", retry_after=str(math.ceil(wait)))
 
     def _event(self, name: str, route: Route, payload: Any, event: str, delivery: Delivery) -> Event:
+        text = template.fill(route.prompt, payload, event, route.value_chars)
+        if not text.strip():
+            raise refused(422, EMPTY)
         origin = Address(
             platform=self._platform, account=self._account, chat=name, thread=_session(route, payload, event, delivery)
         )
@@ -162,18 +194,18 @@ class WebhookAdapter(Adapter):
             id=f"{name}:{delivery.id}",
             origin=origin,
             sender=Sender(name, name),
-            text=template.fill(route.prompt, payload, event, route.value_chars),
+            text=text,
             chat_type=ChatType.WEBHOOK,
             deliver=tuple(place or origin for place in addresses(route.deliver)),
         )
 
-    async def _give(self, event: Event) -> None:
-        """Return once the event is safe; if it is not, the caller is to call again."""
+    async def _give(self, event: Event) -> bool:
+        """Return once the event is safe, and whether it is new; if it is not safe, the caller is to call again."""
         emit = self._emit
         if emit is None:
             raise refused(503, "This gateway is not taking calls right now.", retry_after=str(RETRY_SECONDS))
         try:
-            await emit(event)
+            return await emit(event)
         except GatewayError as error:
             log.error("a call of route %s could not be kept: %s", event.origin.chat, error)
             raise refused(503, "The call could not be kept; call again.", retry_after=str(RETRY_SECONDS)) from None

@@ -32,7 +32,7 @@ def fill(template: str, payload: object, event: str, limit: int) -> str:
     def put(match: re.Match[str]) -> str:
         nonlocal values
         text = value(match[1], payload, event, limit)
-        values += bool(text)
+        values += bool(text.strip())
         return _fenced(match[1], text)
 
     prompt = clean(PLACE.sub(put, template))
@@ -98,4 +98,4 @@ def _cut(payload: Any, letters: int, items: int) -> Any:
 
 
 def _fenced(name: str, text: str) -> str:
-    return f'<payload name="{name}">{TAG.sub("&lt;", text)}</payload>' if text else ""
+    return f'<payload name="{name}">{TAG.sub("&lt;", text)}</payload>' if text.strip() else ""

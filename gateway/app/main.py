@@ -11,7 +11,7 @@ import secrets
 import signal
 import socket
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 
 from gateway.app.gateway import Duties, Gateway, Plan
@@ -19,9 +19,9 @@ from gateway.app.mind import mind_of
 from gateway.app.plan import plan_of
 from gateway.app.platforms import make_adapters
 from gateway.app.ready import checks
+from gateway.app.runs import hooks_of
 from gateway.app.terminal import PLATFORM, CommandLine
 from gateway.config import Config
-from gateway.contracts.adapter import Adapter, AsgiApp
 from gateway.llm import open_models
 from gateway.llm.models import Models
 from gateway.supervise import beside
@@ -131,7 +131,7 @@ async def _run(config: Config, gateway: Gateway, models: Models, stopped: _Stopp
             owner_token=token,
             model=lambda: (models.model().name, models.model().demo),
             chat=doors.chat,
-            hooks=_hooks(gateway.adapters),
+            hooks=hooks_of(gateway),
             checks=checks(gateway),
             draining=lambda: gateway.stopping,
         )
@@ -143,10 +143,6 @@ async def _run(config: Config, gateway: Gateway, models: Models, stopped: _Stopp
         ended.set()
         for server in serving:
             await server
-
-
-def _hooks(adapters: Mapping[str, Adapter]) -> dict[str, AsgiApp]:
-    return {path: app for adapter in adapters.values() for path, app in adapter.hooks().items()}
 
 
 def _greet(url: str, token: str) -> None:

@@ -113,11 +113,17 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """What became of an event. `reason` is why it failed so far; `problem`, why its turn ended without an answer."""
+    """
+    What became of an event.
+
+    `reason` is why it failed so far, or was dropped; `turn` is the turn it was in, if any; `problem`, why that ended
+    without an answer.
+    """
 
     state: str
     reason: str
     problem: str
+    turn: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,7 +394,9 @@ def arrivals(connection: Connection, which: Which, limit: int) -> list[Arrival]:
 def fate(connection: Connection, event_key: str) -> Fate | None:
     """Return what became of an event; None where it was never kept."""
     problem = func.coalesce(turns.c.problem, "")
-    query = select(inbox.c.state, inbox.c.reason, problem).join(turns, turns.c.id == inbox.c.turn, isouter=True)
+    query = select(inbox.c.state, inbox.c.reason, problem, inbox.c.turn).join(
+        turns, turns.c.id == inbox.c.turn, isouter=True
+    )
     row = connection.execute(query.where(inbox.c.event_key == event_key)).first()
     return Fate(*row) if row else None
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from gateway.contracts.resource import Resource
 from gateway.errors import Unacceptable
 from gateway.types import Address, Attachment, Event, Part, Receipt, Rendered
 
-Emit = Callable[[Event], Awaitable[None]]
-"""Returns once the event is safe in the database; only then may the platform hear "ok"."""
+Emit = Callable[[Event], Awaitable[bool]]
+"""
+Returns once the event is safe in the database; only then may the platform hear "ok". True: it is new; False: it was
+there before, and nothing happens again.
+"""
 
 AsgiApp = Callable[
     [MutableMapping[str, Any], Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]], Awaitable[None]
@@ -48,6 +51,23 @@ class Limits:
     threads: bool = False
     idempotent: bool = False
     hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """
+    What became of an event that an adapter emitted.
+
+    `answer` is what the agent said, in Markdown; `problem`, why there is no answer. Both are empty until it has ended.
+    """
+
+    state: Literal["waiting", "running", "done", "failed", "dropped"]
+    answer: str = ""
+    problem: str = ""
+
+
+Follow = Callable[[str], Awaitable[Run | None]]
+"""Returns what became of the event with this id; None where there never was one. Raises a `GatewayError`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +125,12 @@ class Adapter(Resource, ABC):
         """Bring the bytes behind an inbound attachment."""
         raise Unacceptable(f"{self.name} carries no files")
 
-    def hooks(self) -> Mapping[str, AsgiApp]:
-        """Return ``{path: ASGI application}`` to be mounted by the gateway's server, for platforms that call us."""
+    def hooks(self, follow: Follow) -> Mapping[str, AsgiApp]:
+        """
+        Return ``{path: ASGI application}`` to be mounted by the gateway's server, for platforms that call us.
+
+        `follow` is for those whose caller comes back for the answer.
+        """
         return {}
 
     async def menu(self, entries: Sequence[MenuEntry]) -> None:

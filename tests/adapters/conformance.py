@@ -108,9 +108,13 @@ class Heard:
 
     def __init__(self) -> None:
         self.events: asyncio.Queue[Event] = asyncio.Queue()
+        self.ids: set[str] = set()
 
-    async def emit(self, event: Event) -> None:
+    async def emit(self, event: Event) -> bool:
+        is_new = event.id not in self.ids
+        self.ids.add(event.id)
         self.events.put_nowait(event)
+        return is_new
 
     async def next(self) -> Event:
         async with asyncio.timeout(SECONDS):

@@ -50,9 +50,10 @@ def ann(telegram: TelegramServer) -> Address:
 async def test_an_update_is_confirmed_only_after_it_is_safe(telegram: TelegramServer, adapter: Adapter) -> None:
     asked, safe = asyncio.Event(), asyncio.Event()
 
-    async def emit(event: Event) -> None:
+    async def emit(event: Event) -> bool:
         asked.set()
         await safe.wait()
+        return True
 
     async with asyncio.TaskGroup() as group:
         listen = group.create_task(adapter.listen(emit))
@@ -67,7 +68,7 @@ async def test_an_update_is_confirmed_only_after_it_is_safe(telegram: TelegramSe
 
 
 async def test_an_update_that_could_not_be_kept_comes_again(telegram: TelegramServer, adapter: Adapter) -> None:
-    async def full(event: Event) -> None:
+    async def full(event: Event) -> bool:
         raise StorageError("the disk is full")
 
     telegram.say(42, "hello")
@@ -79,9 +80,10 @@ async def test_an_update_that_could_not_be_kept_comes_again(telegram: TelegramSe
 
 
 async def test_one_full_chat_does_not_confirm_the_others(telegram: TelegramServer, adapter: Adapter) -> None:
-    async def partly(event: Event) -> None:
+    async def partly(event: Event) -> bool:
         if event.origin.chat == "42":
             raise StorageError("the disk is full")
+        return True
 
     telegram.say(41, "one")
     telegram.say(42, "two")
@@ -201,11 +203,12 @@ async def test_messages_of_many_chats_are_kept_side_by_side(telegram: TelegramSe
     waiting: set[str] = set()
     all_here = asyncio.Event()
 
-    async def emit(event: Event) -> None:
+    async def emit(event: Event) -> bool:
         waiting.add(event.origin.chat)
         if len(waiting) == 10:
             all_here.set()
         await all_here.wait()
+        return True
 
     for chat in range(1, 11):
         telegram.say(chat, "hello")

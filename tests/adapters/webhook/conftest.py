@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adapters.webhook import Settings, create
-from gateway.contracts.adapter import Adapter
+from gateway.contracts.adapter import Adapter, Run
+from gateway.errors import GatewayError
 from gateway.types import Event
 from tests.adapters.conformance import Heard, listening
 
@@ -35,6 +36,8 @@ class Caller:
 
     adapter: Adapter
     heard: Heard = field(default_factory=Heard)
+    runs: dict[str, Run | GatewayError] = field(default_factory=dict)
+    """What became of the events, by id."""
 
     async def call(
         self,
@@ -43,9 +46,10 @@ class Caller:
         headers: Mapping[str, str] | list[tuple[str, str]] = HOME,
         *,
         method: str = "POST",
+        run: str = "",
         peer: tuple[str, int] | None = PEER,
     ) -> Answer:
-        [app] = self.adapter.hooks().values()
+        app = self.adapter.hooks(self._follow)["/hooks/{route}/{run}" if run else "/hooks/{route}"]
         given = headers.items() if isinstance(headers, Mapping) else headers
         chunks = [body] if isinstance(body, bytes) else list(body)
         read = 0
@@ -64,8 +68,8 @@ class Caller:
         scope = {
             "type": "http",
             "method": method,
-            "path": f"/hooks/{route}",
-            "path_params": {"route": route},
+            "path": f"/hooks/{route}/{run}" if run else f"/hooks/{route}",
+            "path_params": {"route": route} | ({"run": run} if run else {}),
             "headers": [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in given],
             "client": peer,
         }
@@ -74,6 +78,16 @@ class Caller:
         answered = {name.decode(): value.decode() for name, value in start["headers"]}
         assert int(answered["content-length"]) == len(content["body"])
         return Answer(start["status"], json.loads(content["body"]), answered, read)
+
+    async def ask(self, route: str, run: str, headers: Mapping[str, str], **more: Any) -> Answer:
+        """Ask what became of a call."""
+        return await self.call(route, b"", headers, method="GET", run=run, **more)
+
+    async def _follow(self, id: str) -> Run | None:
+        found = self.runs.get(id)
+        if isinstance(found, GatewayError):
+            raise found
+        return found
 
     async def heard_one(self) -> Event:
         assert self.heard.events.qsize() == 1

@@ -14,7 +14,7 @@ import pytest
 
 from adapters.webhook import create
 from adapters.webhook.template import NOTE
-from gateway.contracts.adapter import Adapter
+from gateway.contracts.adapter import Adapter, Run
 from gateway.errors import StorageError
 from gateway.types import Address, ChatType, Event, Part, Rendered
 from tests.adapters.conformance import listening
@@ -25,6 +25,7 @@ GITHUB = {"auth": {"scheme": "github", "secret": SECRET}, "prompt": "{issue.titl
 BEARER: dict[str, Any] = {"auth": {"scheme": "bearer", "secret": "s"}, "prompt": "{text}"}
 OPEN = {"auth": {"scheme": "none"}, "prompt": "{text}"}
 TOKEN = {"authorization": "Bearer s"}
+HI = b'{"text": "hi"}'
 BODY = json.dumps({"action": "opened", "issue": {"title": "Grüße 👋", "number": 7}}, ensure_ascii=False).encode()
 
 
@@ -43,9 +44,10 @@ async def test_a_signed_call_becomes_an_event() -> None:
 async def test_the_caller_hears_ok_only_after_the_event_is_safe() -> None:
     asked, safe = asyncio.Event(), asyncio.Event()
 
-    async def emit(event: Event) -> None:
+    async def emit(event: Event) -> bool:
         asked.set()
         await safe.wait()
+        return True
 
     async with create("webhook", "", settings(gh=GITHUB)) as adapter, asyncio.TaskGroup() as group:
         listen = group.create_task(adapter.listen(emit))
@@ -59,7 +61,7 @@ async def test_the_caller_hears_ok_only_after_the_event_is_safe() -> None:
 
 
 async def test_a_call_that_could_not_be_kept_is_to_come_again(caplog: pytest.LogCaptureFixture) -> None:
-    async def full(event: Event) -> None:
+    async def full(event: Event) -> bool:
         raise StorageError("the disk is full")
 
     async with create("webhook", "", settings(gh=GITHUB)) as adapter, asyncio.TaskGroup() as group:
@@ -163,7 +165,7 @@ async def test_a_route_without_proof_takes_nobody_else(headers: dict[str, str], 
 
 
 async def test_a_body_over_the_limit_is_not_read_to_its_end() -> None:
-    made = settings(talk=BEARER).model_copy(update={"max_body_bytes": 1000})
+    made = settings(talk=BEARER | {"prompt": "{__raw__}"}).model_copy(update={"max_body_bytes": 1000})
     async with serving(made) as caller:
         announced = await caller.call("talk", [b"x" * 2000], TOKEN | {"content-length": "2000"})
         streamed = await caller.call("talk", [b"x" * 600] * 50, TOKEN)
@@ -326,22 +328,29 @@ async def test_a_retry_of_stripe_is_the_same_event_though_signed_anew() -> None:
 
 
 async def test_the_same_alarm_of_a_trusted_caller_is_a_new_call_each_time() -> None:
-    body = b'{"status": "down"}'
+    body = b'{"text": "down"}'
     one, other = await calls(BEARER, (body, TOKEN), (body, TOKEN))
     assert one != other
 
 
 async def test_a_trusted_callers_own_id_names_its_call() -> None:
-    one, again = await calls(
-        BEARER, (b"{}", TOKEN | {"Idempotency-Key": "k1"}), (b"{}", TOKEN | {"Idempotency-Key": "k1"})
-    )
+    one, again = await calls(BEARER, (HI, TOKEN | {"Idempotency-Key": "k1"}), (HI, TOKEN | {"Idempotency-Key": "k1"}))
     assert one == again == "r:k1"
 
 
 async def test_an_id_that_is_none_is_not_taken_over() -> None:
     for id in ("a b", "../x", "x" * 300, "é"):
-        [made] = await calls(BEARER, (b"{}", TOKEN | {"Idempotency-Key": id}))
+        [made] = await calls(BEARER, (HI, TOKEN | {"Idempotency-Key": id}))
         assert made.removeprefix("r:").isalnum()
+
+
+async def test_a_call_that_comes_again_is_told_so_and_named_the_same() -> None:
+    headers = github(BODY, **{"X-GitHub-Delivery": "d1"})
+    async with serving(settings(gh=GITHUB)) as caller:
+        first = await caller.call("gh", BODY, headers)
+        again = await caller.call("gh", BODY, headers)
+    assert first.body.keys() == {"run"}
+    assert (again.status, again.body) == (202, first.body | {"duplicate": True})
 
 
 async def test_slack_is_told_that_we_are_there() -> None:
@@ -352,6 +361,79 @@ async def test_slack_is_told_that_we_are_there() -> None:
         answer = await caller.call("r", body, {"x-slack-request-timestamp": now, "x-slack-signature": signature})
         assert caller.heard.events.empty()
     assert (answer.status, answer.body) == (200, {"challenge": "3eZbrw1a"})
+
+
+# --- a call with nothing in it
+
+
+@pytest.mark.parametrize("body", [b"{}", b'{"text": ""}', b'{"text": " \\n\\t "}', b'{"text": null}'], ids=str)
+async def test_a_call_with_nothing_to_do_in_it_starts_nothing(body: bytes) -> None:
+    async with serving(settings(talk=BEARER)) as caller:
+        answer = await caller.call("talk", body, TOKEN)
+        assert caller.heard.events.empty()
+    assert answer.status == 422
+    assert "empty" in answer.body["error"]
+
+
+async def test_a_blank_value_beside_words_of_the_route_is_left_out() -> None:
+    async with serving(settings(talk=BEARER | {"prompt": "Say hello. {text}"})) as caller:
+        assert (await caller.call("talk", b'{"text": "  "}', TOKEN)).status == 202
+        assert (await caller.heard_one()).text == "Say hello. "
+
+
+# --- what became of a call
+
+
+@pytest.mark.parametrize(
+    ("run", "told"),
+    [
+        (Run("waiting"), {"state": "waiting", "answer": ""}),
+        (Run("running"), {"state": "running", "answer": ""}),
+        (Run("done", "It is *up*."), {"state": "done", "answer": "It is *up*."}),
+        (Run("failed", problem="no model"), {"state": "failed", "answer": "", "problem": "no model"}),
+    ],
+    ids=str,
+)
+async def test_a_caller_may_ask_what_became_of_its_call(run: Run, told: dict[str, str]) -> None:
+    async with serving(settings(talk=BEARER)) as caller:
+        id = (await caller.call("talk", HI, TOKEN)).body["run"]
+        caller.runs[f"talk:{id}"] = run
+        answer = await caller.ask("talk", id, TOKEN)
+    assert (answer.status, answer.body) == (200, {"run": id} | told)
+
+
+async def test_only_who_could_have_called_is_told() -> None:
+    async with serving(settings(talk=BEARER, gh=GITHUB, here=OPEN)) as caller:
+        caller.runs = {f"{route}:r1": Run("done", "for us") for route in ("talk", "gh", "here")}
+        refusals = [
+            await caller.ask("talk", "r1", {}),
+            await caller.ask("talk", "r1", {"authorization": "Bearer no"}),
+            await caller.ask("gh", "r1", github(b"other")),
+            await caller.ask("here", "r1", {"host": "evil.example"}),
+        ]
+        signed = await caller.ask("gh", "r1", github(b""))
+        local = await caller.ask("here", "r1", HOME)
+    assert [answer.status for answer in refusals] == [401, 401, 401, 403]
+    assert "for us" not in str([answer.body for answer in refusals])
+    assert [signed.body["answer"], local.body["answer"]] == ["for us", "for us"]
+
+
+async def test_a_run_of_another_route_or_of_none_is_not_found() -> None:
+    async with serving(settings(talk=BEARER, other=BEARER)) as caller:
+        caller.runs["other:r1"] = Run("done", "secret")
+        unknown = await caller.ask("talk", "r1", TOKEN)
+        nowhere = await caller.ask("nowhere", "r1", TOKEN)
+    assert [unknown.status, nowhere.status] == [404, 404]
+    assert "no such run" in unknown.body["error"]
+
+
+async def test_a_run_is_asked_for_with_get_and_again_where_it_cannot_be_read() -> None:
+    async with serving(settings(talk=BEARER)) as caller:
+        caller.runs["talk:r1"] = StorageError("the disk is gone")
+        posted = await caller.call("talk", HI, TOKEN, run="r1")
+        unread = await caller.ask("talk", "r1", TOKEN)
+    assert (posted.status, posted.headers["allow"]) == (405, "GET")
+    assert (unread.status, unread.headers["retry-after"]) == (503, "5")
 
 
 # --- answers

@@ -40,12 +40,13 @@ class Office:
     site: Site
     events: list[Event] = field(default_factory=list)
 
-    async def accept(self, event: Event) -> None:
+    async def accept(self, event: Event) -> bool:
         key = private_key(event.origin)
-        await self.database.write(
+        put = await self.database.write(
             lambda connection: lanes.put(connection, key, event.id, event, Role.MEMBER, command=False, limit=1000)
         )
         self.events.append(event)
+        return put.id is not None
 
     async def answer(self, visitor: str, markdown: str) -> None:
         """Store an answer and deliver it."""

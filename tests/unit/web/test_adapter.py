@@ -39,8 +39,9 @@ async def told(hints: MemoryHints, visitor: str, chat: WebChat, *parts: Part) ->
 async def test_a_message_becomes_a_private_event_of_its_browser() -> None:
     events: list[Event] = []
 
-    async def emit(event: Event) -> None:
+    async def emit(event: Event) -> bool:
         events.append(event)
+        return True
 
     hints = MemoryHints()
     chat = WebChat(lambda: hints)
@@ -55,9 +56,10 @@ async def test_a_message_becomes_a_private_event_of_its_browser() -> None:
 async def test_saying_returns_only_after_the_event_is_safe() -> None:
     safe, order = asyncio.Event(), []
 
-    async def emit(event: Event) -> None:
+    async def emit(event: Event) -> bool:
         await safe.wait()
         order.append("safe")
+        return True
 
     hints = MemoryHints()
     chat = WebChat(lambda: hints)
@@ -71,8 +73,8 @@ async def test_saying_returns_only_after_the_event_is_safe() -> None:
 
 
 async def test_without_a_listener_a_message_is_refused_and_after_one_too() -> None:
-    async def emit(event: Event) -> None:
-        return
+    async def emit(event: Event) -> bool:
+        return True
 
     hints = MemoryHints()
     chat = WebChat(lambda: hints)

@@ -139,7 +139,7 @@ async def test_what_the_page_would_not_send_is_refused_with_a_sentence(
 
 
 async def test_where_a_message_cannot_be_saved_the_page_hears_why(office: Office, message: Message) -> None:
-    async def full_disk(event: Event) -> None:
+    async def full_disk(event: Event) -> bool:
         raise StorageError("the disk is full")
 
     chat = WebChat(lambda: office.hints)
