@@ -16,6 +16,7 @@ from typing import Self
 from gateway.access.policy import Access, Rules
 from gateway.agent.loop import Agent
 from gateway.agent.prompt import system_prompt
+from gateway.app.upkeep import prune_by_and_by
 from gateway.bus import open_hints
 from gateway.bus.claims import Claims
 from gateway.bus.duty import Duty
@@ -81,6 +82,7 @@ class Plan:
     cache: Bounds = Bounds(128, 3600.0, 512 * 1024 * 1024)
     max_steps: int = 90
     max_queue: int = 32
+    keep_seconds: float = 7 * 86_400.0
     edit_every: float | None = 1.0
     identity: str = ""
     version: str = "0"
@@ -263,6 +265,10 @@ class Gateway(Resource):
                 "outbox": self.sender.sweep,
                 "idle sessions": self._tidy,
             }
+        if Duties.WORKER in self.plan.duties and not self.plan.only:
+            work["old rows"] = partial(
+                prune_by_and_by, self.database, self.shards.me.id, self.plan.keep_seconds, alone=self.plan.alone
+            )
         return work
 
     def _listeners(self) -> list[Adapter]:

@@ -47,6 +47,7 @@ def plan_of(config: Config) -> Plan:
         ),
         max_steps=settings.agent.max_turns,
         max_queue=gateway.max_queue,
+        keep_seconds=gateway.keep_days * 86_400,
         edit_every=settings.streaming.edit_interval_seconds if settings.streaming.enabled else None,
         identity=_identity(config),
         version=our_version(),

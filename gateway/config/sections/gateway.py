@@ -42,6 +42,8 @@ class GatewaySettings(Section):
     """Messages that may wait in one session; beyond it the sender is told."""
     drain_seconds: float = Field(30, ge=0, le=3600)
     """How long running turns may take to end when the gateway is told to stop."""
+    keep_days: float = Field(7, ge=4, le=36_500)
+    """How long it is known which messages were taken and delivered; some platforms repeat one for three days."""
     timezone: str = ""
     """An IANA name, as Europe/Paris; empty is the machine's."""
 

@@ -43,7 +43,7 @@ INTERFACE = {
     "sessions": "group_sessions_per_user thread_sessions_per_user reset",
     "sessions.reset": "mode at_hour idle_minutes by_platform by_type",
     "gateway": "database bus role agent_cache max_concurrent_turns max_turns_per_person busy max_queue drain_seconds "
-    "timezone",
+    "keep_days timezone",
     "gateway.agent_cache": "max_entries idle_seconds max_megabytes",
     "display": "tool_progress show_reasoning footer memory_notifications still_working_seconds",
     "streaming": "enabled edit_interval_seconds",

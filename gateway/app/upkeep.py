@@ -1,0 +1,39 @@
+"""What has done its work is taken away now and then, by one process at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from functools import partial
+
+from gateway.bus.duty import Duty
+from gateway.sessions.keys import NAMESPACE
+from gateway.storage.database import Database
+from gateway.storage.prune import prune
+from gateway.web.chat.adapter import PLATFORM
+
+log = logging.getLogger(__name__)
+
+FIRST_SECONDS, EVERY_SECONDS = 60.0, 3600.0
+"""When old rows are looked for after a start, and from then on."""
+
+
+async def prune_by_and_by(
+    database: Database, owner: str, seconds: float, *, alone: bool, first: float = FIRST_SECONDS
+) -> None:
+    """Prune the database of what is older than so many seconds, until cancelled; `first` is the pause before."""
+    duty = Duty(database, "prune", owner, force=alone)
+    await asyncio.sleep(first)
+    while True:
+        await duty.run(partial(_prune, database, seconds))
+        await asyncio.sleep(EVERY_SECONDS)
+
+
+async def _prune(database: Database, seconds: float) -> None:
+    if gone := await prune(database, seconds, is_shown):
+        log.info("%d rows that had done their work for %g days are gone", gone, seconds / 86_400)
+
+
+def is_shown(place: str) -> bool:
+    """Say whether the rows of a lane or an address are what a page shows: no other place has the conversation."""
+    return place.removeprefix(f"agent:{NAMESPACE}:").partition(":")[0] == PLATFORM
