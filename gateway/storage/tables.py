@@ -288,3 +288,51 @@ browsers = Table(
     _time("seen"),
     UniqueConstraint("visitor", name="browsers_visitor"),
 )
+
+notes = Table(
+    "notes",
+    metadata,
+    _words("owner", primary_key=True),
+    _words("target", primary_key=True),
+    _later("text"),
+    _time("updated"),
+    comment="MEMORY.md and USER.md of each owner, where many machines share them; on one machine they are files",
+)
+
+notes_allowed = Table(
+    "notes_allowed",
+    metadata,
+    _words("owner", primary_key=True),
+    _words("digest", primary_key=True),
+    _later("by"),
+    _created(),
+    comment="entries that the threat scan found something in, and that their owner lets pass all the same",
+)
+
+pending = Table(
+    "pending",
+    metadata,
+    _words("id", primary_key=True),
+    _words("subsystem"),
+    _words("owner"),
+    _later("person"),
+    _later("summary"),
+    _later("origin"),
+    _words("payload"),
+    _words("state", server_default="waiting"),
+    _created(),
+    _time("decided"),
+    _later("by"),
+    Index("pending_owner", "owner", "state"),
+    comment="writes of the agent that wait for a person: waiting → approved or rejected",
+)
+
+nudges = Table(
+    "nudges",
+    metadata,
+    _words("session_id", primary_key=True),
+    _count("turns"),
+    _count("steps"),
+    _count("unsaved"),
+    comment="per session: user turns since the last review of memory, tool steps since that of skills, turns unsaved",
+)

@@ -1,0 +1,1 @@
+"""Where notes are kept: as files in the home, or as rows where many machines share them."""
