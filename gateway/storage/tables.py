@@ -334,5 +334,5 @@ nudges = Table(
     _count("turns"),
     _count("steps"),
     _count("unsaved"),
-    comment="per session: user turns since the last review of memory, tool steps since that of skills, turns unsaved",
+    comment="per session: turns since memory was reviewed, tool steps since skills were, turns not saved",
 )

@@ -51,5 +51,5 @@ def upgrade() -> None:
         sa.Column("steps", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("unsaved", sa.BigInteger(), server_default="0", nullable=False),
         sa.PrimaryKeyConstraint("session_id"),
-        comment="per session: user turns since the last review of memory, tool steps since that of skills, turns unsaved",
+        comment="per session: turns since memory was reviewed, tool steps since skills were, turns not saved",
     )
