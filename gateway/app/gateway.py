@@ -16,10 +16,11 @@ from typing import Self
 from gateway.access.policy import Access, Rules
 from gateway.agent.loop import Agent
 from gateway.agent.prompt import system_prompt
+from gateway.app.listening import Listening
+from gateway.app.terminal import PLATFORM as LOCAL
 from gateway.app.upkeep import prune_by_and_by
 from gateway.bus import open_hints
 from gateway.bus.claims import Claims
-from gateway.bus.duty import Duty
 from gateway.bus.shards import Shards
 from gateway.commands.builtin import Facts, builtin_commands
 from gateway.contracts.adapter import Adapter
@@ -29,7 +30,6 @@ from gateway.contracts.tool import Tools
 from gateway.delivery.pace import Pace
 from gateway.delivery.prepare import Prepare
 from gateway.delivery.sender import PREFIX, Sender
-from gateway.errors import AdapterError, TokenRefused, Unreachable
 from gateway.intake import Intake
 from gateway.metrics import Metrics
 from gateway.sessions.cache import Bounds, Cache
@@ -37,7 +37,7 @@ from gateway.sessions.keys import NAMESPACE, new_session_id
 from gateway.sessions.live import Entry
 from gateway.sessions.settings import SharingSettings
 from gateway.storage import open_database
-from gateway.supervise import contain, keep
+from gateway.supervise import keep
 from gateway.turns import TurnRooms, Turns, TurnSettings
 from gateway.turns.answer import AnswerRooms, Answers, AnswerSettings
 from gateway.types import Address, Role
@@ -46,8 +46,6 @@ log = logging.getLogger(__name__)
 
 BURST = 20
 """Messages to one chat that may go at once before the platform's sustained rate holds."""
-REFUSED_SECONDS = 300.0
-"""How long an account rests whose token was refused; the platform may have been wrong, or may be asked to forgive."""
 WEIGHT = 1.6
 """Bytes of memory per UTF-8 byte of a live session's messages and prompt, as `make bench` measures it."""
 
@@ -105,8 +103,6 @@ class Gateway(Resource):
         self.plan = plan
         self.adapters = adapters
         self.metrics = Metrics()
-        self.troubles: dict[str, str] = {}
-        """Why an account does not work in this moment, by adapter name."""
         self._mind = mind
         self._stack = AsyncExitStack()
         self._stopping = asyncio.Event()
@@ -145,6 +141,7 @@ class Gateway(Resource):
         self.claims = self._make_claims()
         self.intake = self._make_intake()
         self.turns = self._make_turns(self._make_answers())
+        self.listening = self._make_listening()
         for tenant in (self, self.turns, self.sender):
             self.shards.tell(tenant)
         self.metrics.watch_cache(lambda: self.cache.figures)
@@ -205,6 +202,17 @@ class Gateway(Resource):
         )
         return Turns(rooms, self.plan.turns)
 
+    def _make_listening(self) -> Listening:
+        return Listening(
+            self.database,
+            self.shards.me.id,
+            self.commands.menu(),
+            self.intake.accept,
+            self.stop,
+            needed=self.adapters.keys() - {LOCAL},
+            alone=self.plan.alone,
+        )
+
     def _serves(self, place: str) -> bool:
         """Say whether this process looks after a place: an address, or a lane's key from the platform on."""
         return not self.plan.only or place.partition(":")[0].partition("/")[0] == self.plan.only
@@ -240,11 +248,15 @@ class Gateway(Resource):
         self._stopping.set()
 
     async def run(self) -> None:
-        """Do what the plan says until stopped; then drain: see DESIGN §6."""
+        """
+        Do what the plan says until stopped; then drain: see DESIGN §6.
+
+        Raise `TokenRefused` where there is nobody to serve, since every platform refused our token from the start.
+        """
         async with asyncio.TaskGroup() as inner:
             steady = [inner.create_task(keep(name, work)) for name, work in self._steady().items()]
             async with asyncio.TaskGroup() as outer:
-                listening = [outer.create_task(self._listen(adapter)) for adapter in self._listeners()]
+                listening = [outer.create_task(self.listening.listen(adapter)) for adapter in self._listeners()]
                 await self._stopping.wait()
                 for task in listening:
                     task.cancel()
@@ -252,6 +264,8 @@ class Gateway(Resource):
             await self.sender.flush(self.plan.turns.drain_seconds)
             for task in steady:
                 task.cancel()
+        if self.listening.in_vain is not None:
+            raise self.listening.in_vain
 
     def _steady(self) -> dict[str, Callable[[], Awaitable[None]]]:
         work: dict[str, Callable[[], Awaitable[None]]] = {"leases": self.shards.run}
@@ -285,35 +299,3 @@ class Gateway(Resource):
         while True:
             await asyncio.sleep(30)
             await self.cache.tidy()
-
-    async def _listen(self, adapter: Adapter) -> None:
-        """Listen to an account; a refused token is tried again, seldom, and stops nothing else."""
-        while True:
-            await self._listen_once(adapter)
-            await asyncio.sleep(REFUSED_SECONDS)
-
-    async def _listen_once(self, adapter: Adapter) -> None:
-        """Listen while the account's lease is ours, until its token is refused."""
-        listen = partial(self._hearken, adapter)
-        if adapter.lone:
-            duty = Duty(self.database, f"listen:{adapter.name}", self.shards.me.id, force=self.plan.alone)
-            listen = partial(duty.run, listen)
-        try:
-            await keep(f"listening to {adapter.name}", listen, fatal=(TokenRefused,))
-        except TokenRefused as error:
-            self.troubles[adapter.name] = str(error)
-            log.error("%s is off: %s", adapter.name, error)
-
-    async def _hearken(self, adapter: Adapter) -> None:
-        self.troubles.pop(adapter.name, None)
-        try:
-            await adapter.menu(self.commands.menu())
-        except TokenRefused:
-            raise
-        except AdapterError as error:
-            log.warning("the menu of %s could not be set: %s", adapter.name, error)
-        try:
-            await contain(f"listening to {adapter.name}", adapter.listen(self.intake.accept), Unreachable)
-        except AdapterError as error:
-            self.troubles[adapter.name] = str(error)
-            raise

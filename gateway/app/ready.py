@@ -29,5 +29,5 @@ async def _bus(gateway: Gateway) -> None:
 
 
 async def _account(gateway: Gateway, name: str) -> None:
-    if trouble := gateway.troubles.get(name):
+    if trouble := gateway.listening.troubles.get(name):
         raise GatewayError(trouble)

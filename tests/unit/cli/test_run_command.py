@@ -17,6 +17,7 @@ import pytest
 
 from gateway.cli import exits
 from gateway.home import Home
+from tests.fakes.telegram_server import TelegramServer
 
 Process = subprocess.Popen[str]
 
@@ -107,3 +108,19 @@ def test_a_flag_that_is_wrong_is_a_mistake_of_usage(tmp_path: Path, arguments: t
         code, out, err = result(running)
     assert (code, out) == (exits.USAGE, "")
     assert err.endswith("; see hermes-gateway run --help\n")
+
+
+def test_it_ends_where_the_only_platform_refuses_the_token(tmp_path: Path) -> None:
+    telegram = TelegramServer()
+    telegram.start()
+    try:
+        pretended = {"token": "4711:never-heard-of-this-one-before-abcdef", "api_base": telegram.url}
+        settings = {"platforms": {"telegram": pretended, "webchat": {"enabled": False}}, "web": {"port": 0}}
+        (tmp_path / "config.yaml").write_text(json.dumps(settings))
+        with gateway(tmp_path) as running:
+            code, _, err = result(running)
+    finally:
+        telegram.stop()
+    assert code == exits.AUTH, err
+    assert "@BotFather" in err.splitlines()[-1]
+    assert "Traceback" not in err
