@@ -65,6 +65,19 @@ async def contain(name: str, work: Awaitable[T], otherwise: type[GatewayError]) 
         raise otherwise(f"{name} failed: {type(error).__name__}") from error
 
 
+async def finish(work: Coroutine[object, object, T], seconds: float) -> T:
+    """Do what must not be left half done: a cancellation takes effect once it has ended, or after so many seconds."""
+    task = asyncio.create_task(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        if not task.done():
+            await asyncio.wait([task], timeout=seconds)
+        raise
+    finally:
+        task.cancel()
+
+
 def _told_to_end() -> bool:
     """Say whether it is us who are to end, and not something that we wait for."""
     task = asyncio.current_task()

@@ -30,6 +30,7 @@ class CommandLine(Adapter):
 
     name = PLATFORM
     lone = False
+    shows_rows = True
     limits = Limits(text=10_000_000, edit_every=0.1, per_chat=1_000.0, per_account=10_000.0, idempotent=True, hint=HINT)
 
     async def listen(self, emit: Emit) -> None:

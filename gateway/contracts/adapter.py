@@ -90,6 +90,8 @@ class Adapter(Resource, ABC):
     name: str
     """``platform`` or ``platform@account``: what `Address.adapter` says of its addresses."""
     limits: Limits = Limits()
+    shows_rows: bool = False
+    """People are shown the rows themselves, so that what is unfinished looks so without being edited."""
     lone: bool = True
     """Only one process at a time may listen. False where others call our own server, which every edge is."""
 

@@ -13,10 +13,13 @@ from gateway.delivery.split import fit
 from gateway.errors import AdapterError, Ambiguous, Throttled, Unacceptable
 from gateway.messages import Progress, Retracted, TextDelta, ToolStarted
 from gateway.storage.database import Connection, Database
-from gateway.supervise import contain
-from gateway.types import Address, Part, Receipt, Rendered
+from gateway.supervise import contain, finish
+from gateway.types import Address, Part, Receipt, Rendered, clean
 
 log = logging.getLogger(__name__)
+
+PATIENCE = 2.0
+"""Seconds that a turn which is cancelled waits for the answer to a request, to know of the message it made."""
 
 
 class Live:
@@ -88,7 +91,7 @@ class Live:
         return self._message_id
 
     async def _show(self) -> None:
-        text = (self._before + self._now).strip()
+        text = clean(self._before + self._now).strip()
         if not text or text == self._shown:
             return
         source, body = fit(text, self._adapter.limits.text - ROOM, self._adapter.render)
@@ -99,8 +102,11 @@ class Live:
         part = Part(
             Rendered(body.text + CURSOR, body.length + self._adapter.limits.measure(CURSOR), body.extra), source
         )
-        await self._put(part)
+        await finish(self._put_and_keep(part, source), PATIENCE)
         self._shown = text
+
+    async def _put_and_keep(self, part: Part, source: str) -> None:
+        await self._put(part)
         await self._database.write(lambda connection: self._keep(connection, source))
 
     def _keep(self, connection: Connection, source: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gateway.contracts.adapter import Adapter
 from gateway.delivery.outbox import Outgoing
-from gateway.delivery.split import split
+from gateway.delivery.split import fit, split
 from gateway.types import Address, Part, Rendered, Reply, clean
 
 AGAIN = "↻\n\n"
@@ -16,6 +16,8 @@ CURSOR = " ▌"
 """Ends a message that is still being written."""
 STOPPED = "[stopped]"
 """Ends what a stopped turn had said so far."""
+PAUSED = "[interrupted; goes on when the gateway runs again]"
+"""Ends what a turn had said so far that could not end before the gateway did."""
 ROOM = 16
 """Units kept free in every message for the mark, the cursor or the word that it was stopped."""
 
@@ -51,6 +53,15 @@ class Prepare:
     def to_all(self, reply: Reply, targets: Sequence[Address]) -> list[Outgoing]:
         """Prepare a reply for several places."""
         return [item for target in targets for item in self.parts(reply, target)]
+
+    def paused(self, text: str, address: Address, message_id: str) -> list[Outgoing]:
+        """Prepare the edit that ends a live message until its turn goes on; nothing where no message stands."""
+        adapter = self.adapter(address)
+        if adapter is None or adapter.shows_rows or not message_id:
+            return []
+        room = adapter.limits.text - adapter.limits.measure(f"\n\n{PAUSED}")
+        markdown = f"{fit(text, max(room, 1), adapter.render)[0]}\n\n{PAUSED}"
+        return [Outgoing(address, Part(adapter.render(markdown), markdown), message_id)]
 
     def marked(self, part: Part, address: Address) -> Part:
         """Return the part with the mark of a possible second copy."""

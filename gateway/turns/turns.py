@@ -200,11 +200,19 @@ class Turns:
         return "command"
 
     async def _give_back(self, claimed: Claimed | None) -> None:
-        """Return a cancelled turn and its attempt, unless it is no longer ours."""
+        """Return a cancelled turn and its attempt, unless it is no longer ours; a drain leaves word in the chat."""
         if claimed is None:
             return
+
+        def job(connection: Connection) -> list[str]:
+            lanes.give_back(connection, claimed)
+            lives = outbox.lives(connection, claimed.turn) if self._draining else []
+            paused = self._rooms.prepare.paused
+            words = [word for place, message_id, shown in lives for word in paused(shown, place, message_id)]
+            return outbox.add(connection, words)
+
         try:
-            await asyncio.shield(self._rooms.database.write(lambda connection: lanes.give_back(connection, claimed)))
+            await self._rooms.sender.wake(await asyncio.shield(self._rooms.database.write(job)))
         except StorageError as error:
             log.info("a turn of %s is not given back: %s", claimed.lane, error)
 

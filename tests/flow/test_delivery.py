@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gateway.app.gateway import BURST
 from gateway.delivery import outbox
+from gateway.delivery.prepare import PAUSED
 from gateway.errors import AdapterError, Ambiguous, TargetGone, TargetMoved, Throttled, Unacceptable, Unreachable
 from gateway.types import Address, Part
 from tests.fakes.model import DrivenModel
@@ -228,6 +229,31 @@ async def test_a_drain_waits_for_the_turn_and_its_delivery(house: House) -> None
             gateway.stop()
         house.model.gate.set()
     assert chat.texts() == ["one two three"]
+
+
+async def test_what_a_drain_cannot_wait_for_does_not_look_as_if_somebody_were_writing(small: House) -> None:
+    small.change(turns=small.plans[0].turns.__class__(drain_seconds=0.1))
+    small.models[""] = DrivenModel(lambda messages: "one two three")
+    small.model.midway.clear()
+    async with small.running() as chat:
+        chat.say("count")
+        await chat.sees_exactly(["one two ▌"])
+    assert chat.texts() == [f"one two\n\n{PAUSED}"]
+    small.model.midway.set()
+    async with small.running() as chat:
+        await chat.sees_exactly(["one two three"])
+
+
+async def test_a_long_text_that_a_drain_interrupts_stays_one_message(small: House) -> None:
+    small.change(turns=small.plans[0].turns.__class__(drain_seconds=0.1))
+    small.models[""] = DrivenModel(lambda messages: "word " * 100 + "end")
+    small.model.midway.clear()
+    async with small.running() as chat:
+        chat.say("count")
+        await chat.sees("▌")
+    (text,) = chat.texts()
+    assert text.endswith(f"word\n\n{PAUSED}")
+    assert len(text) <= chat.limits.text
 
 
 async def test_a_turn_that_a_drain_cannot_wait_for_is_answered_after_the_restart(house: House) -> None:

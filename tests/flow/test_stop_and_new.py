@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from gateway.types import Address, Part
+import asyncio
+from dataclasses import dataclass, field
+
+from gateway.delivery.prepare import CURSOR
+from gateway.types import Address, Part, Receipt
 from tests.fakes.model import DrivenModel
+from tests.fakes.platform import FakePlatform
 from tests.flow.conftest import House
 
 
@@ -153,5 +158,32 @@ async def test_stop_that_comes_before_the_shown_message_is_noted_leaves_no_curso
     async with house.running() as chat:
         chat.say("a story")
         await chat.sees("Stopped.")
+        await chat.sees("Once upon a time. The\n\n[stopped]")
+        assert not any("▌" in text for text in chat.texts())
+
+
+@dataclass
+class DistantPlatform(FakePlatform):
+    """Shows a live message at once; that it does so is heard only when `heard` is set."""
+
+    heard: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def send(self, target: Address, part: Part) -> Receipt:
+        receipt = await super().send(target, part)
+        if part.body.text.endswith(CURSOR):
+            await self.heard.wait()
+        return receipt
+
+
+async def test_stop_while_the_first_shown_words_are_on_their_way_leaves_no_cursor(small: House) -> None:
+    small.platform = distant = DistantPlatform()
+    small.models[""] = DrivenModel(lambda messages: "Once upon a time. The end")
+    small.model.midway.clear()
+    async with small.running() as chat:
+        chat.say("a story")
+        await chat.sees("▌")
+        chat.say("/stop")
+        await chat.sees("Stopped.")
+        distant.heard.set()
         await chat.sees("Once upon a time. The\n\n[stopped]")
         assert not any("▌" in text for text in chat.texts())

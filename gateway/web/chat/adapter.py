@@ -63,6 +63,7 @@ class WebChat(Adapter):
 
     name = PLATFORM
     lone = False
+    shows_rows = True
     limits = Limits(text=100_000, edit_every=0.15, per_chat=50.0, per_account=5_000.0, idempotent=True, hint=HINT)
 
     def __init__(self, hints: Callable[[], Hints]) -> None:
