@@ -5,10 +5,10 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, bindparam, select
 
 from gateway.storage.clock import now
-from gateway.storage.tables import browsers, identities, people
+from gateway.storage.tables import browsers, facts, identities, people
 from gateway.storage.upsert import upsert
 from gateway.types import Role
 
@@ -54,15 +54,62 @@ def welcome(connection: Connection, token_hash: str) -> Visitor:
     return visitor(connection, token_hash) or Visitor(id, owner=False)
 
 
-def make_owner(connection: Connection, visitor_id: str) -> None:
-    """Make the person behind a browser an owner; the first one is the home's."""
-    account = f"webchat:{visitor_id}"
-    known = connection.execute(select(identities.c.person).where(identities.c.account == account)).scalar()
-    if known:
-        connection.execute(update(people).where(people.c.id == known).values(role=str(Role.OWNER)))
-        return
-    first = connection.execute(select(people.c.id).where(people.c.role == str(Role.OWNER)).limit(1)).scalar()
-    person = first or secrets.token_hex(8)
+HOME = "home_person"
+"""The fact that names the home's person: whose notes are the home's own two files."""
+
+
+def home_person(connection: Connection) -> str:
+    """Return the id of the person who was made owner first; made now where there is none."""
+    query = select(facts.c.value).where(facts.c.name == HOME)
+    if known := connection.execute(query).scalar():
+        return str(known)
+    owner = select(people.c.id).where(people.c.role == str(Role.OWNER)).order_by(people.c.created, people.c.id)
+    first = connection.execute(owner.limit(1)).scalar() or secrets.token_hex(8)
+    row = upsert(connection, facts).values(name=HOME, value=first)
+    connection.execute(row.on_conflict_do_nothing(index_elements=["name"]))
+    person = str(connection.execute(query).scalar_one())
     row = upsert(connection, people).values(id=person, role=str(Role.OWNER), created=now())
     connection.execute(row.on_conflict_do_nothing(index_elements=["id"]))
-    connection.execute(upsert(connection, identities).values(account=account, person=person, created=now()))
+    return person
+
+
+def make_owner(connection: Connection, visitor_id: str) -> None:
+    """Make a browser that of the home's person."""
+    _link(connection, f"webchat:{visitor_id}", home_person(connection))
+
+
+def known(connection: Connection, account: str) -> str:
+    """Return the person an account (``platform:user``) belongs to, "" where it never spoke."""
+    query = select(identities.c.person).where(identities.c.account == account)
+    return str(connection.execute(query).scalar() or "")
+
+
+def meet(connection: Connection, account: str, *, home: bool) -> str:
+    """
+    Return the person an account belongs to; one that is new gets a person of its own, or is the home's.
+
+    A new person has no role of its own: what it may do, the rules say.
+    """
+    if person := known(connection, account):
+        return person
+    if home:
+        person = home_person(connection)
+    else:
+        person = secrets.token_hex(8)
+        connection.execute(upsert(connection, people).values(id=person, role="", created=now()))
+    _link(connection, account, person, anew=False)
+    return known(connection, account)
+
+
+def accounts(connection: Connection, person: str) -> list[str]:
+    """Return the accounts of a person."""
+    query = select(identities.c.account).where(identities.c.person == person).order_by(identities.c.account)
+    return list(connection.execute(query).scalars())
+
+
+def _link(connection: Connection, account: str, person: str, *, anew: bool = True) -> None:
+    row = upsert(connection, identities).values(account=account, person=person, created=now())
+    if anew:
+        connection.execute(row.on_conflict_do_update(index_elements=["account"], set_={"person": person}))
+    else:
+        connection.execute(row.on_conflict_do_nothing(index_elements=["account"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gateway.agent.memory.settings import MemorySettings
 from gateway.agent.tools.shell import TerminalSettings
 from gateway.agent.tools.workspace import WorkspaceSettings
 from gateway.config.sections.access import AccessSettings, ApprovalSettings, LimitSettings, ProfileRule
@@ -9,7 +10,6 @@ from gateway.config.sections.agent import AgentSettings, PlatformHint, ToolsetSe
 from gateway.config.sections.base import Section
 from gateway.config.sections.context import CompressionSettings, ContextSettings
 from gateway.config.sections.gateway import GatewaySettings
-from gateway.config.sections.memory import MemorySettings, SkillSettings
 from gateway.config.sections.operation import CronSettings, PluginSettings, Price
 from gateway.config.sections.sessions import (
     DeliverySettings,
@@ -18,6 +18,7 @@ from gateway.config.sections.sessions import (
     SessionSettings,
     StreamingSettings,
 )
+from gateway.config.sections.skills import SkillSettings
 from gateway.config.sections.tools import McpServer, MediaSettings, VoiceSettings, WebSearchSettings
 from gateway.llm.settings import AuxiliarySettings, FallbackSettings, ModelSettings
 from gateway.log.settings import LogSettings

@@ -1,15 +1,17 @@
-"""`memory` and `skills`: what the agent keeps from one conversation to the next."""
+"""The settings of memory: the notes on the world and on each person, and the service that remembers more."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field, SecretStr
-
-from gateway.config.sections.base import Section
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 
-class MemoryServiceSettings(Section):
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)
+
+
+class MemoryServiceSettings(_Section):
     """A memory service outside this machine; what is empty here is looked for in its own file and variables."""
 
     api_key: SecretStr = SecretStr("")
@@ -32,14 +34,14 @@ class SupermemorySettings(MemoryServiceSettings):
     """The container that memories are kept in."""
 
 
-class HolographicSettings(Section):
+class HolographicSettings(_Section):
     """The store of facts in a file of the home."""
 
     min_trust: float = Field(0.3, ge=0, le=1)
     """Facts that are trusted less are not recalled."""
 
 
-class MemorySettings(Section):
+class MemorySettings(_Section):
     """Notes on the world and on the person."""
 
     memory_enabled: bool = True
@@ -76,16 +78,3 @@ class MemorySettings(Section):
     """ByteRover."""
     openviking: MemoryServiceSettings = MemoryServiceSettings()
     """OpenViking."""
-
-
-class SkillSettings(Section):
-    """Skills: what the agent has learned to do."""
-
-    creation_nudge_interval: int = Field(15, ge=0)
-    """Calls of tools after which the agent considers a new skill; 0 is never."""
-    external_dirs: list[str] = []
-    """More directories with skills, read only."""
-    disabled: list[str] = []
-    """Names of skills that are not shown."""
-    write_approval: bool = False
-    """Skills the agent writes wait for approval."""

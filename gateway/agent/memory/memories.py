@@ -1,0 +1,56 @@
+"""All notes of a process: one store for each owner, shared by every session that uses it.
+
+In: an owner. Out: its store, while anybody holds it; and what its owner lets pass, whatever the scan finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Set
+from functools import partial
+from weakref import WeakValueDictionary
+
+from gateway.agent.memory.backing import allowed
+from gateway.agent.memory.backing.contract import Backing
+from gateway.agent.memory.notes import Target
+from gateway.agent.memory.scopes import Owner
+from gateway.agent.memory.settings import MemorySettings
+from gateway.agent.memory.store import Limits, NotesStore
+from gateway.storage.database import Database
+
+
+def limits_of(settings: MemorySettings) -> Limits:
+    """Return the limits of the texts that are switched on."""
+    both = {
+        Target.MEMORY: (settings.memory_enabled, settings.memory_char_limit),
+        Target.USER: (settings.user_profile_enabled, settings.user_char_limit),
+    }
+    return Limits({target: limit for target, (enabled, limit) in both.items() if enabled})
+
+
+class Memories:
+    """The stores by owner. A text that is switched off is not loaded; `on` is false where both are."""
+
+    def __init__(self, database: Database, settings: MemorySettings, backing: Callable[[Owner], Backing]) -> None:
+        self.limits = limits_of(settings)
+        self._database = database
+        self._backing = backing
+        self._stores: WeakValueDictionary[Owner, NotesStore] = WeakValueDictionary()
+
+    @property
+    def on(self) -> bool:
+        return bool(self.limits.of)
+
+    def store(self, owner: Owner) -> NotesStore:
+        """Return the one store of an owner in this process."""
+        store = self._stores.get(owner)
+        if store is None:
+            store = NotesStore(str(owner), self._backing(owner), self.limits, partial(self._allowed, owner))
+            self._stores[owner] = store
+        return store
+
+    async def allow(self, owner: Owner, handle: str, by: str) -> None:
+        """Let an entry pass from the next session on, whatever the scan finds in it; `by` is an account."""
+        await self._database.write(lambda connection: allowed.allow(connection, str(owner), handle, by))
+
+    async def _allowed(self, owner: Owner) -> Set[str]:
+        return await self._database.read(lambda connection: allowed.handles(connection, str(owner)))

@@ -1,0 +1,139 @@
+"""Changes to the entries of one text. Pure.
+
+In: the entries as they stand, operations, the limit in characters. Out: the new entries, or a `Refusal`: one sentence
+for the model and what it needs to do better. A batch is all or nothing; only its final size is checked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from gateway.agent.memory.notes import divides, join, usage, whole
+
+Action = Literal["add", "replace", "remove"]
+HANDLE = 8
+"""Hexadecimal digits in the name of an entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One change. `old_text` is a unique part of the entry that is meant, or its handle (``#`` and 8 digits)."""
+
+    action: Action
+    content: str = ""
+    old_text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """
+    Why nothing was changed. `overflow`: the text would be longer than its limit.
+
+    `entries` or `matches` hold what the model must see to do better, to the letter as they stand in the text.
+    """
+
+    error: str
+    overflow: bool = False
+    entries: tuple[str, ...] = ()
+    matches: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """The entries after all operations, and what deserves a word."""
+
+    entries: tuple[str, ...]
+    note: str = ""
+
+
+Scan = Callable[[str], Sequence[str]]
+"""Returns the ids of the threats found in a text."""
+
+
+def handle(entry: str) -> str:
+    """Return the name by which an entry can be meant without repeating its words."""
+    return "#" + hashlib.sha256(entry.encode("utf-8", "surrogatepass")).hexdigest()[:HANDLE]
+
+
+def change(entries: Sequence[str], operations: Sequence[Operation], limit: int, scan: Scan) -> Changed | Refusal:
+    """Return what the operations make of the entries."""
+    if not operations:
+        return Refusal("There are no operations; give at least one.")
+    contents = [whole(operation.content) for operation in operations]
+    for place, (operation, content) in enumerate(zip(operations, contents, strict=True), 1):
+        if problem := _content(operation, content, scan):
+            return Refusal(_at(place, operations) + problem)
+    now, note = list(entries), ""
+    for place, (operation, content) in enumerate(zip(operations, contents, strict=True), 1):
+        result = _one(now, operation, content)
+        if isinstance(result, Refusal):
+            return Refusal(_at(place, operations) + result.error, entries=result.entries, matches=result.matches)
+        note = result or note
+    if len(join(now)) > limit and len(join(now)) > len(join(entries)):
+        return _overflow(entries, now, limit)
+    return Changed(tuple(now), note)
+
+
+def _at(place: int, operations: Sequence[Operation]) -> str:
+    return f"Operation {place}: " if len(operations) > 1 else ""
+
+
+def _content(operation: Operation, content: str, scan: Scan) -> str:
+    """Say what is wrong with the words of an operation, or ""."""
+    if operation.action == "remove":
+        return ""
+    if not content:
+        return "content cannot be empty" + ("; use remove to drop an entry." if operation.action == "replace" else ".")
+    if divides(content):
+        return "a line with nothing but § divides entries; write it differently, or save two entries."
+    if found := scan(content):
+        return f"the content looks like an attack ({', '.join(found)}) and was not saved. Save the plain fact instead."
+    return ""
+
+
+def _one(now: list[str], operation: Operation, content: str) -> str | Refusal:
+    """Carry one operation out; return a note or a refusal."""
+    if operation.action == "add":
+        if content in now:
+            return "Entry already exists (no duplicate added)."
+        now.append(content)
+        return ""
+    found = _find(now, operation.old_text.strip())
+    if isinstance(found, Refusal):
+        return found
+    if operation.action == "remove":
+        del now[found]
+    elif content in now and now[found] != content:
+        del now[found]
+        return "The new content existed already; the old entry was dropped."
+    else:
+        now[found] = content
+    return ""
+
+
+def _find(entries: Sequence[str], wanted: str) -> int | Refusal:
+    """Return which entry is meant; of identical ones the first."""
+    if not wanted:
+        return Refusal("old_text is missing: give a unique part of the entry that is meant.", entries=tuple(entries))
+    exact = [entry for entry in entries if wanted in {entry, handle(entry)}]
+    matches = dict.fromkeys(exact or (entry for entry in entries if wanted in entry))
+    if not matches:
+        return Refusal("No entry holds this old_text; these are the entries.", entries=tuple(entries))
+    if len(matches) > 1:
+        return Refusal(
+            "Several entries hold this old_text; give a longer part of the one that is meant.", matches=tuple(matches)
+        )
+    return entries.index(next(iter(matches)))
+
+
+def _overflow(before: Sequence[str], after: Sequence[str], limit: int) -> Refusal:
+    return Refusal(
+        f"This would take {len(join(after)):,} of {limit:,} characters (now {usage(before, limit)}). Make room in one"
+        " call with operations: replace entries with shorter ones, merge what belongs together, remove what is stale"
+        " (keep preferences first, then corrections, then conventions), and add the new entry.",
+        overflow=True,
+        entries=tuple(before),
+    )

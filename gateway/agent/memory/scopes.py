@@ -1,0 +1,76 @@
+"""Whose notes a turn uses. Pure.
+
+In: the event that began a conversation and the setting. Out: an `Owner`. A private chat, the web chat and the command
+line use the person's notes; a group uses the group's, since all of it hears the answers; a webhook has none. The notes
+of the person who was made owner first are the home's own two files, so that an existing home reaches them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Literal, Self
+
+from gateway.types import ChatType, Event, escape
+
+LONGEST = 200
+"""Bytes of a folder's name; file systems take 255."""
+
+
+class Kind(StrEnum):
+    """Who can own notes."""
+
+    HOME = "home"
+    PERSON = "person"
+    CHAT = "chat"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose notes they are; `id` is a person's id or a chat's written address, "" for the home."""
+
+    kind: Kind
+    id: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.id}" if self.id else str(self.kind)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read the written form; raise `ValueError` for anything else."""
+        kind, _, id = text.partition(":")
+        if (kind == Kind.HOME) == bool(id):
+            raise ValueError(f"not an owner of notes: {text!r}; write home, person:ID or chat:ADDRESS")
+        return cls(Kind(kind), id)
+
+    def folder(self, memories: Path) -> Path:
+        """Return where the files are, below the home's folder of memories."""
+        if self.kind is Kind.HOME:
+            return memories
+        return memories / ("users" if self.kind is Kind.PERSON else "chats") / _name(self.id)
+
+
+HOME = Owner(Kind.HOME)
+
+
+def owner_of(event: Event, scope: Literal["person", "home"], person: Owner) -> Owner | None:
+    """Return whose notes a conversation uses, None for nobody's; `person` are the notes of the one who speaks."""
+    if event.chat_type is ChatType.WEBHOOK:
+        return None
+    if scope == "home":
+        return HOME
+    if event.private:
+        return person
+    return Owner(Kind.CHAT, event.origin.queue)
+
+
+def _name(id: str) -> str:
+    """Spell an id as a folder; what is too long keeps its beginning and ends in a digest."""
+    name = escape(id)
+    if name.startswith("."):
+        name = "%2E" + name[1:]
+    if len(name) <= LONGEST:
+        return name
+    return f"{name[: LONGEST - 33]}~{hashlib.sha256(id.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"

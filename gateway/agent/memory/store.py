@@ -1,0 +1,165 @@
+"""One owner's notes: one object for all the sessions of a process that use them.
+
+In: operations of the tool, of a review, of a person. Out: what came of them. Every change sees the text as it stands
+now, whoever wrote it last.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence, Set
+from dataclasses import dataclass
+from functools import partial
+
+from gateway.agent.memory.backing.contract import Backing, Change, Done, Stored
+from gateway.agent.memory.notes import Target, block, drift, join, parse, usage
+from gateway.agent.memory.operations import Operation, Refusal, change, handle
+from gateway.agent.memory.threats import scan
+from gateway.errors import StorageError
+
+log = logging.getLogger(__name__)
+
+BLOCKED = "[BLOCKED:"
+"""How an entry begins that is shown in place of one with a threat in it; also the reference's."""
+
+Allowed = Callable[[], Awaitable[Set[str]]]
+"""Reads the handles of the entries that their owner lets pass, whatever the scan finds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Characters of each text; a target that is not there is switched off."""
+
+    of: dict[Target, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A change that is durable. `usage` is ``P% — used/limit chars``; `entries` how many there are now."""
+
+    target: Target
+    usage: str
+    entries: int
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An entry as it may be shown; `threats` names what the scan found in it, `allowed` that it passes all the same."""
+
+    text: str
+    handle: str
+    threats: tuple[str, ...] = ()
+    allowed: bool = False
+
+    @property
+    def blocked(self) -> bool:
+        return bool(self.threats) and not self.allowed
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """One text as it stands: its entries, its usage, and what is wrong with it, in a sentence."""
+
+    target: Target
+    entries: tuple[Shown, ...] = ()
+    usage: str = ""
+    problem: str = ""
+
+
+class NotesStore:
+    """The notes of one owner. Nothing of it blocks the event loop."""
+
+    def __init__(self, owner: str, backing: Backing, limits: Limits, allowed: Allowed) -> None:
+        self.owner = owner
+        self.limits = limits
+        self._backing = backing
+        self._allowed = allowed
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return tuple(self.limits.of)
+
+    async def write(self, target: Target, operations: Sequence[Operation]) -> Written | Refusal:
+        """Carry operations out, all or none, and return once they are durable."""
+        return await self._change(target, operations, write=True)
+
+    async def check(self, target: Target, operations: Sequence[Operation]) -> Written | Refusal:
+        """Say what would come of operations, and change nothing."""
+        return await self._change(target, operations, write=False)
+
+    async def _change(self, target: Target, operations: Sequence[Operation], *, write: bool) -> Written | Refusal:
+        edit = partial(self._edit, target, operations, write=write)
+        try:
+            if not write:
+                return edit(await self._backing.read(target)).told
+            done: Done[Written | Refusal] = await self._backing.change(target, edit)
+        except StorageError as error:
+            return Refusal(f"{error} Nothing was changed.")
+        if isinstance(done.told, Refusal) and done.copy:
+            return Refusal(f"{done.told.error} A copy of it as it stands: {done.copy}.")
+        return done.told
+
+    def _edit(
+        self, target: Target, operations: Sequence[Operation], stored: Stored, *, write: bool
+    ) -> Change[Written | Refusal]:
+        limit, entries = self.limits.of[target], parse(stored.text)
+        loses = any(operation.action != "add" for operation in operations)
+        if loses and (why := drift(stored.text, limit)):
+            return Change(None, Refusal(_DRIFTED.format(file=target.file, why=why)), keep=write)
+        result = change(entries, operations, limit, lambda text: scan(text, "strict"))
+        if isinstance(result, Refusal):
+            return Change(None, result)
+        text = join(result.entries)
+        written = Written(target, usage(result.entries, limit), len(result.entries), result.note)
+        return Change(text if write and result.entries != tuple(entries) else None, written)
+
+    async def sheet(self, target: Target) -> Sheet:
+        """Return a text as a person or the model may see it."""
+        try:
+            stored = await self._backing.read(target)
+        except StorageError as error:
+            return Sheet(target, problem=str(error))
+        entries = list(dict.fromkeys(parse(stored.text)))
+        shown = await self.shown(entries)
+        problem = f"{target.file} is damaged: {stored.damage}; it is shown but not changed" if stored.damage else ""
+        return Sheet(target, tuple(shown), usage(entries, self.limits.of[target]), problem)
+
+    async def shown(self, entries: Sequence[str]) -> list[Shown]:
+        """Return entries with what the scan found in them."""
+        found = {entry: () if entry.startswith(BLOCKED) else scan(entry, "strict") for entry in dict.fromkeys(entries)}
+        allowed = await self._allowed() if any(found.values()) else set[str]()
+        return [Shown(entry, handle(entry), found[entry], handle(entry) in allowed) for entry in entries]
+
+    async def snapshot(self) -> str:
+        """Return the section of the system prompt as the notes stand now: what a session keeps to its end."""
+        sections = [await self._section(target) for target in self.targets]
+        return "\n\n".join(section for section in sections if section)
+
+    async def _section(self, target: Target) -> str:
+        sheet = await self.sheet(target)
+        if sheet.problem:
+            log.warning("the notes of %s: %s", self.owner, sheet.problem)
+        limit = self.limits.of[target]
+        section = block(target, [safe(target, entry) for entry in sheet.entries], limit)
+        return "\n".join(part for part in (section, f"[{sheet.problem}]" if sheet.problem else "") if part)
+
+    async def erase(self) -> int:
+        """Remove both texts; return how many characters there were."""
+        return await self._backing.erase()
+
+
+_DRIFTED = (
+    "{file} was edited outside this tool: {why}. Nothing was changed, so that no word of it is lost. Tell the person:"
+    " divide it into entries with lines that hold only §, or move what is not a note elsewhere; then try again."
+)
+
+
+def safe(target: Target, entry: Shown) -> str:
+    """Return the entry, or what stands for one with a threat in it."""
+    if not entry.blocked:
+        return entry.text
+    return (
+        f"{BLOCKED} {target.file} entry contained threat pattern(s): {', '.join(entry.threats)}. Removed from system"
+        f' prompt; use memory(action=remove, old_text="{entry.handle}") to delete the original.]'
+    )
