@@ -78,15 +78,17 @@ async def _examine(home: Home) -> tuple[Report, Redactor]:
     if config is None:
         return report, Redactor()
     report.notes += config.warnings
+    await report.run("database", machine.check_database(config))
+    standing = await machine.look(config)
     for name, check in {
-        "database": machine.check_database,
-        "web": machine.check_port,
-        "model": services.check_models,
-        "platforms": services.check_accounts,
-        "terminal": machine.check_terminal,
-        "access": services.check_access,
+        "web": machine.check_port(config, standing),
+        "model": services.check_models(config),
+        "platforms": services.check_accounts(config, standing),
+        "deliveries": machine.check_given_up(standing),
+        "terminal": machine.check_terminal(config),
+        "access": services.check_access(config, standing),
     }.items():
-        await report.run(name, check(config))
+        await report.run(name, check)
     return report, Redactor(config.secrets)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import socket
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +17,7 @@ from gateway.cli import exits
 from gateway.cli.command import command
 from gateway.cli.opened import load_config
 from gateway.cli.output import Output
+from gateway.cli.processes import lives
 
 if TYPE_CHECKING:
     from gateway.cli.probes import Probe
@@ -31,12 +32,14 @@ GATEWAYS = frozenset({"all", "edge", "worker"})
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What the rows say. Without a database there are none."""
+    """What the rows say. Without a database there are none. `refused`: why a platform refuses our token, by account."""
 
     database: str
     workers: tuple[Worker, ...] = ()
     figures: Figures | None = None
     held: tuple[tuple[str, str], ...] = ()
+    owners: frozenset[str] = frozenset()
+    refused: tuple[tuple[str, str], ...] = ()
 
     @property
     def gateways(self) -> list[Worker]:
@@ -51,7 +54,7 @@ class Standing:
 def status(output: Output, *, deep: bool, timeout: float) -> int:
     """Show whether a gateway runs on this home, and what it has to do; with --deep, exit code 1 if anything is ill."""
     config = load_config(output)
-    standing = asyncio.run(standing_of(config))
+    standing = standing_of(config)
     probes = asyncio.run(_probes(config, timeout, running=bool(standing.gateways))) if deep else []
     document = _document(config, standing)
     if deep:
@@ -60,20 +63,36 @@ def status(output: Output, *, deep: bool, timeout: float) -> int:
     return exits.FAILURE if any(probe.ok is False for probe in probes) else exits.OK
 
 
-async def standing_of(config: Config) -> Standing:
-    from gateway.rooms import NoDatabase, open_rooms
-    from gateway.storage import figures, lease
+def standing_of(config: Config) -> Standing:
+    """Read the rows without changing any; raise `StorageError` where they cannot be read."""
+    from gateway.access import people
+    from gateway.storage import figures, inspection, lease, refusals
     from gateway.storage.database import Connection
 
-    def look(connection: Connection) -> tuple[list[Worker], Figures, dict[str, str]]:
-        return lease.living(connection), figures.figures(connection), figures.holdings(connection)
+    def look(connection: Connection) -> Standing:
+        return Standing(
+            found.place,
+            tuple(worker for worker in lease.living(connection) if _lives(worker)),
+            figures.figures(connection),
+            tuple(figures.holdings(connection).items()),
+            people.owners(connection),
+            tuple(refusals.refusals(connection).items()),
+        )
 
-    try:
-        async with open_rooms(config) as rooms:
-            workers, counts, held = await rooms.database.read(look)
-            return Standing(rooms.database.url, tuple(workers), counts, tuple(held.items()))
-    except NoDatabase:
+    place = config.settings.gateway.database, config.home.path
+    found = inspection.inspect(*place)
+    if not found.exists:
         return Standing("none yet")
+    rows = inspection.read(*place, look)
+    if rows is None:
+        way = "of a later version: update hermes-gateway" if found.newer else "until the gateway starts the next time"
+        return Standing(f"{found.place}, with schema {found.schema or 'none'} {way}")
+    return rows
+
+
+def _lives(worker: Worker) -> bool:
+    """Say whether a process is there; of another machine's, its word is all there is."""
+    return worker.host != socket.gethostname() or lives(worker.pid, worker.since)
 
 
 async def _probes(config: Config, seconds: float, *, running: bool) -> list[Probe]:
@@ -90,13 +109,16 @@ def _document(config: Config, standing: Standing) -> dict[str, Any]:
         "lock": _signed(config.home),
         "database": standing.database,
         "counts": asdict(standing.figures) if standing.figures else None,
+        "platforms": dict(_refused(config, standing)),
         "leases": {"shards": len(_shards(standing)), "others": _others(standing)},
     }
 
 
 def _lines(config: Config, standing: Standing, probes: list[Probe]) -> Iterator[str]:
+    from gateway.cli.checks.services import mend_account
     from gateway.cli.listing import columns, counted
 
+    mends = {account.name: mend_account(account) for account in config.accounts}
     rows = [("gateway", process) for process in _processes(config, standing)]
     rows += [("home", str(config.home.path)), ("database", standing.database)]
     if (figures := standing.figures) is not None:
@@ -112,6 +134,10 @@ def _lines(config: Config, standing: Standing, probes: list[Probe]) -> Iterator[
                 f"{counted(len(_shards(standing)), 'shard')}" + "".join(f", {name}" for name in _others(standing)),
             ),
         ]
+    rows += [
+        ("platform", f"{name} is off: {why}; set it with {mends[name]}, then start the gateway again")
+        for name, why in _refused(config, standing)
+    ]
     yield from columns(rows)
     if probes:
         yield ""
@@ -134,22 +160,19 @@ def _processes(config: Config, standing: Standing) -> list[str]:
 
 def _signed(home: Home) -> dict[str, Any] | None:
     """Return who signed the lock file, if a process of that number is there; the lock itself is not touched."""
-    with suppress(OSError, ValueError, KeyError, TypeError):
+    with suppress(OSError, ValueError, OverflowError, KeyError, TypeError):
         signed = json.loads(home.lock_file.read_bytes())
         pid, host = int(signed["pid"]), str(signed["host"])
-        if pid > 0 and host == socket.gethostname() and _alive(pid):
+        since = datetime.fromisoformat(str(signed["started"])).timestamp()
+        if pid > 0 and host == socket.gethostname() and lives(pid, since):
             return {"pid": pid, "host": host, "started": str(signed["started"])}
     return None
 
 
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except PermissionError:
-        return True
-    except (OSError, OverflowError):
-        return False
-    return True
+def _refused(config: Config, standing: Standing) -> list[tuple[str, str]]:
+    """Return the accounts that are switched on and whose token was refused when it was last tried, with the reason."""
+    enabled = {account.name for account in config.accounts if account.enabled}
+    return [(name, why) for name, why in standing.refused if name in enabled]
 
 
 def _shards(standing: Standing) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, Row, delete, literal, or_, select, tuple_, update
 
@@ -113,12 +113,13 @@ def release(connection: Connection, held: Sequence[Lease], owner: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """A process that is alive, for the count of shares and for `status`."""
+    """A process that is alive, for the count of shares and for `status`. `since`: when it first said so, once read."""
 
     id: str
     host: str
     pid: int
     role: str
+    since: float = field(default=0.0, compare=False)
 
 
 def alive(connection: Connection, me: Worker, times: LeaseTimes = USUAL) -> list[Worker]:
@@ -132,7 +133,8 @@ def alive(connection: Connection, me: Worker, times: LeaseTimes = USUAL) -> list
 
 def living(connection: Connection) -> list[Worker]:
     """Return the processes whose word is not older than a lease."""
-    query = select(workers.c.id, workers.c.host, workers.c.pid, workers.c.role).where(workers.c.until >= now())
+    columns = (workers.c.id, workers.c.host, workers.c.pid, workers.c.role, workers.c.created)
+    query = select(*columns).where(workers.c.until >= now())
     return [Worker(*row) for row in connection.execute(query.order_by(workers.c.id))]
 
 

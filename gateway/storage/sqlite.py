@@ -78,7 +78,7 @@ class SQLite(Database):
     def _prepare(self) -> None:
         with _reached(self._path):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-        with _told(self._path), self._writing.begin() as connection:
+        with told(self._path), self._writing.begin() as connection:
             migrate(connection)
 
     async def write(self, job: Job[T]) -> T:
@@ -95,7 +95,7 @@ class SQLite(Database):
         return await in_thread(self._readers, lambda: self._once(self._reading, job))
 
     def _once(self, engine: Engine, job: Job[T]) -> T:
-        with _told(self._path), engine.begin() as connection:
+        with told(self._path), engine.begin() as connection:
             return job(connection)
 
     def _write_on(self) -> None:
@@ -115,7 +115,7 @@ class SQLite(Database):
         began = False
         try:
             if len(jobs) > 1:
-                with _told(self._path), self._writing.begin() as connection:
+                with told(self._path), self._writing.begin() as connection:
                     began = True
                     return [self._beside(job, connection) for job in jobs]
         except StorageError as error:
@@ -134,7 +134,7 @@ class SQLite(Database):
         return result
 
     def _said(self, job: Job[T], connection: Connection) -> T:
-        with _told(self._path):
+        with told(self._path):
             return job(connection)
 
     def _answer(self, batch: Sequence[_Order], results: Sequence[Any]) -> None:
@@ -191,7 +191,7 @@ def _engine(path: Path, begin: str, connections: int, busy_seconds: float, *, re
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def told(path: Path) -> Iterator[None]:
     """Turn what SQLite says into one sentence."""
     try:
         yield
@@ -225,13 +225,13 @@ def _sentence(said: str, path: Path) -> str:
     return next((text for sign, text in known.items() if sign in said), f"{path}: {said}")
 
 
-def choose_file(path: Path) -> Path:
+def choose_file(path: Path, patience: float = BUSY_SECONDS) -> Path:
     """
     Return the file that is ours: `path`, or ``gateway.db`` beside a ``state.db`` that holds another program's tables.
 
     Raises `StorageError` where both are ours, and where another file than ``state.db`` is another program's.
     """
-    mine, empty = _ours(path), not _names(path)
+    mine, empty = _ours(path, patience), not _names(path, patience)
     if path.name != "state.db":
         if mine or empty:
             return path
@@ -239,7 +239,7 @@ def choose_file(path: Path) -> Path:
             f"{path} holds another program's tables; set gateway.database to a file of our own", lasting=True
         )
     beside = path.with_name("gateway.db")
-    other = _ours(beside)
+    other = _ours(beside, patience)
     if mine and other:
         raise StorageError(
             f"{path} and {beside.name} both hold our tables; move away the one you do not want", lasting=True
@@ -251,17 +251,17 @@ def choose_file(path: Path) -> Path:
     return beside
 
 
-def _ours(path: Path) -> bool:
-    return {"alembic_version", "lanes"} <= _names(path)
+def _ours(path: Path, patience: float) -> bool:
+    return {"alembic_version", "lanes"} <= _names(path, patience)
 
 
-def _names(path: Path) -> set[str]:
+def _names(path: Path, patience: float) -> set[str]:
     """Return the tables of a file; none where there is no file."""
     with _reached(path):
         if not path.exists():
             return set()
-    with _told(path):
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
+    with told(path):
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=patience)
         try:
             return {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         finally:

@@ -15,6 +15,7 @@ from gateway.errors import ConfigError, GatewayError, StorageError
 from gateway.home import Home
 
 if TYPE_CHECKING:
+    from gateway.cli.status import Standing
     from gateway.config import Config
     from gateway.storage.inspection import Inspection
 
@@ -82,12 +83,37 @@ async def check_database(config: Config) -> AsyncIterator[Finding]:
         yield Finding("database", f"{file} cannot be written by this user", why, f"sudo chown $(id -un) {file}*")
 
 
-async def check_port(config: Config) -> AsyncIterator[Finding]:
-    """Check that the port is free, where no gateway is there to use it."""
+async def check_given_up(standing: Standing | None) -> AsyncIterator[Finding]:
+    """Check that nothing was given up: an answer that a platform refused, a message that no turn could deal with."""
+    from gateway.cli.listing import counted
+
+    figures = standing.figures if standing else None
+    if figures and figures.refused:
+        problem = f"{counted(figures.refused, 'part')} of answers could not be delivered and will not be tried again"
+        mend = "hermes-gateway deliveries list --dead; then deliveries retry or discard, with the numbers"
+        yield Finding("deliveries", problem, "somebody waits for an answer that does not come", mend)
+    if figures and figures.dead:
+        problem = f"{counted(figures.dead, 'message')} could not be dealt with and will not be tried again"
+        mend = "hermes-gateway deliveries list --in --dead; then deliveries retry or discard --in, with the numbers"
+        yield Finding("messages", problem, "somebody waits for an answer that does not come", mend)
+
+
+async def look(config: Config) -> Standing | None:
+    """Return what the rows say; None where they cannot be read, which the check of the database tells."""
+    from gateway.cli.status import standing_of
+
+    try:
+        return await asyncio.to_thread(standing_of, config)
+    except GatewayError:
+        return None
+
+
+async def check_port(config: Config, standing: Standing | None) -> AsyncIterator[Finding]:
+    """Check that the port is free, where no gateway can be there to use it."""
     from gateway.web.serve import listen
 
     web = config.settings.web
-    if config.settings.gateway.role == "worker" or web.port == 0 or await running(config):
+    if config.settings.gateway.role == "worker" or web.port == 0 or standing is None or standing.gateways:
         return
     try:
         listen(web.host, web.port).close()
@@ -110,26 +136,10 @@ async def check_terminal(config: Config) -> AsyncIterator[Finding]:
         yield Finding("terminal", what, why, f"{mend}hermes-gateway config set terminal.backend none")
 
 
-async def running(config: Config) -> bool:
-    """Say whether a gateway runs on the home."""
-    from gateway.cli.status import standing_of
-
-    return await usable(config) and bool((await standing_of(config)).gateways)
-
-
-async def usable(config: Config) -> bool:
-    """Say whether the database can be opened without being changed: it is there, and has our schema."""
-    try:
-        found = await _inspected(config, thorough=False)
-    except GatewayError:
-        return False
-    return found.exists and found.schema == found.newest
-
-
-async def _inspected(config: Config, *, thorough: bool = True) -> Inspection:
+async def _inspected(config: Config) -> Inspection:
     from gateway.storage.inspection import inspect
 
-    return await asyncio.to_thread(inspect, config.settings.gateway.database, config.home.path, thorough=thorough)
+    return await asyncio.to_thread(inspect, config.settings.gateway.database, config.home.path, thorough=True)
 
 
 def _nearest(path: Path) -> Path:

@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 from gateway.cli.checks import Finding, of_config
-from gateway.cli.checks.machine import running, usable
 from gateway.cli.probes import model_reports, platforms
 from gateway.errors import AdapterError, ConfigError
 
 if TYPE_CHECKING:
+    from gateway.cli.status import Standing
     from gateway.config import Account, Config
     from gateway.llm.models import Report
 
@@ -57,17 +57,17 @@ def _mend_model(report: Report, config: Config) -> str:
     return "hermes-gateway config set model.base_url URL"
 
 
-async def check_accounts(config: Config) -> AsyncIterator[Finding]:
+async def check_accounts(config: Config, standing: Standing | None) -> AsyncIterator[Finding]:
     """Check that every platform knows our account: by its adapter, or by asking the gateway that runs."""
     accounts = [account for account in config.accounts if account.enabled]
-    told = await asyncio.to_thread(platforms, config, SECONDS, running=await running(config))
+    told = await asyncio.to_thread(platforms, config, SECONDS, running=standing is None or bool(standing.gateways))
     by_name = {probe.what: probe for probe in told}
     for account in accounts:
         problem = await _problem_of(account)
         if not problem and by_name[account.name].ok is False:
             problem = by_name[account.name].detail
         if problem:
-            yield Finding(account.name, problem, "nobody is heard there", _mend_account(account))
+            yield Finding(account.name, problem, "nobody is heard there", mend_account(account))
 
 
 async def _problem_of(account: Account) -> str:
@@ -85,7 +85,8 @@ async def _problem_of(account: Account) -> str:
     return ""
 
 
-def _mend_account(account: Account) -> str:
+def mend_account(account: Account) -> str:
+    """Return what sets the tokens of an account."""
     inside = f"accounts.{account.account}." if account.account else ""
     names = [name for name in type(account.settings).model_fields if name.endswith("token")]
     return "; ".join(f"hermes-gateway config set platforms.{account.platform}.{inside}{name}" for name in names) or (
@@ -93,17 +94,17 @@ def _mend_account(account: Account) -> str:
     )
 
 
-async def check_access(config: Config) -> AsyncIterator[Finding]:
-    """Check that on every platform there is somebody who may talk."""
+async def check_access(config: Config, standing: Standing | None) -> AsyncIterator[Finding]:
+    """Check that on every platform there is somebody who may talk; where the owners cannot be read, nobody can say."""
     from gateway.app.plan import plan_of
 
     try:
         rules = plan_of(config).rules
     except ConfigError:
         return  # told by the check of the plan
-    if rules.allow_all:
+    if rules.allow_all or standing is None:
         return
-    known = {*rules.owners, *await _people(config)}
+    known = rules.owners | standing.owners
     for account in config.accounts:
         listed = rules.platforms.get(account.name)
         open_to = bool(listed and (listed.users or listed.chats))
@@ -115,16 +116,5 @@ async def check_access(config: Config) -> AsyncIterator[Finding]:
         yield Finding("access", f"nobody may talk on {account.name}", "everybody is refused until allowed", mend)
 
 
-def _any_of(people: set[str], platform: str) -> bool:
+def _any_of(people: frozenset[str], platform: str) -> bool:
     return any(person.startswith(f"{platform}:") for person in people)
-
-
-async def _people(config: Config) -> frozenset[str]:
-    """Return the accounts that the database knows as an owner's."""
-    from gateway.access import people
-    from gateway.rooms import open_rooms
-
-    if not await usable(config):
-        return frozenset()
-    async with open_rooms(config) as rooms:
-        return await rooms.database.read(people.owners)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import sqlite3
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -15,11 +17,18 @@ import pytest
 from sqlalchemy import text
 
 from gateway.access import people
+from gateway.bus import lanes, letters
 from gateway.cli.checks import Finding
 from gateway.cli.checks.services import check_access
+from gateway.cli.status import standing_of
 from gateway.config import Config, load
+from gateway.delivery import outbox
+from gateway.delivery.outbox import Outgoing
+from gateway.sessions.keys import private_key
 from gateway.storage import lease
+from gateway.storage.database import Connection
 from gateway.storage.lease import Worker
+from gateway.types import Address, Event, Part, Rendered, Role, Sender
 from tests.console import Console, Ran
 
 KEY = "sk-0123456789abcdef0123"
@@ -178,6 +187,41 @@ def test_the_doctor_changes_nothing(console: Console, settings: dict[str, Any], 
     assert {name: content for name, content in after.items() if not name.endswith(("-wal", "-shm"))} == before
 
 
+@pytest.mark.parametrize("lock", ["BEGIN IMMEDIATE", "PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE"])
+def test_a_locked_database_is_a_finding_like_any_other(
+    console: Console, settings: dict[str, Any], examine: Examine, lock: str
+) -> None:
+    console.write(lambda connection: None)
+    settings["model"]["default"] = "best"
+    with closing(sqlite3.connect(console.home / "state.db", isolation_level=None)) as other:
+        other.executescript(lock)
+        ran = examine(settings)
+    finding = found(ran, "database")
+    assert "is locked by another program" in finding["problem"]
+    assert finding["mend"] == "close it and try again"
+    assert "does not list best" in found(ran, "model")["problem"]
+    assert ran.json["checked"][-1] == "access"
+
+
+def test_what_was_given_up_is_found_with_how_to_see_it(
+    console: Console, settings: dict[str, Any], examine: Examine
+) -> None:
+    chat = Address(platform="telegram", chat="42")
+    event = Event(id="e1", origin=chat, sender=Sender("42"), text="hi")
+
+    def give_up(connection: Connection) -> None:
+        lanes.put(connection, private_key(chat), "e1", event, Role.MEMBER, command=False, limit=9)
+        letters.bury(connection, [1])
+        outbox.add(connection, [Outgoing(chat, Part(Rendered("x", 1), "x"))])
+        outbox.refuse(connection, 1, "no")
+
+    console.write(give_up)
+    ran = examine(settings)
+    assert "1 part of answers could not be delivered" in found(ran, "deliveries")["problem"]
+    assert "hermes-gateway deliveries list --dead" in found(ran, "deliveries")["mend"]
+    assert "hermes-gateway deliveries list --in --dead" in found(ran, "messages")["mend"]
+
+
 def test_a_port_that_another_program_has_is_found(settings: dict[str, Any], examine: Examine) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
@@ -299,7 +343,7 @@ def test_a_platform_where_nobody_may_talk_is_found(settings: dict[str, Any], exa
 
 
 async def nobody(config: Config) -> list[Finding]:
-    findings: AsyncIterator[Finding] = check_access(config)
+    findings: AsyncIterator[Finding] = check_access(config, standing_of(config))
     return [finding async for finding in findings]
 
 

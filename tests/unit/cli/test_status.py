@@ -5,20 +5,29 @@ from __future__ import annotations
 import json
 import os
 import socket
+import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
-from gateway.bus import lanes
+from gateway.bus import lanes, letters
 from gateway.delivery import outbox
 from gateway.delivery.outbox import Outgoing
 from gateway.sessions.keys import private_key
-from gateway.storage import lease
+from gateway.storage import lease, refusals
 from gateway.storage.database import Connection
 from gateway.storage.lease import Worker
 from gateway.types import Address, Event, Part, Rendered, Role, Sender
 from tests.console import Console
 
+TOLD = Path("/proc/stat").exists()
+"""Only Linux tells when a process has started."""
 CHAT = Address(platform="telegram", chat="42")
 
 
@@ -38,7 +47,7 @@ def busy(connection: Connection) -> None:
         lanes.put(connection, key, event.id, event, Role.MEMBER, command=number > 0, limit=9)
         if number == 0:
             lanes.claim(connection, key, "s1", "/home")
-    lanes.bury(connection, [3])
+    letters.bury(connection, [3])
     outbox.add(connection, [Outgoing(CHAT, Part(Rendered("x", 1), "x"))] * 2)
     outbox.refuse(connection, 2, "no")
 
@@ -72,11 +81,57 @@ def test_a_process_that_is_alive_is_named_with_what_it_holds(console: Console, r
     console.write(lambda connection: lease.acquire(connection, names, "w1", force=False))
     document = console.run("status", "--json").json
     assert document["running"]
-    assert document["processes"] == [{"id": "w1", "host": "here", "pid": 4711, "role": role}]
+    [process] = document["processes"]
+    assert process.pop("since") > 0
+    assert process == {"id": "w1", "host": "here", "pid": 4711, "role": role}
     assert document["leases"] == {"shards": 2, "others": ["listen:telegram"]}
     out = console.run("status").out
     assert f"runs: pid 4711 on here, {role}" in out
     assert "2 shards, listen:telegram" in out
+
+
+def test_a_process_that_was_killed_is_not_running_though_its_word_still_holds(console: Console) -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as gateway:
+        worker = Worker("w1", socket.gethostname(), gateway.pid, "all")
+        console.write(lambda connection: lease.alive(connection, worker))
+        assert f"runs: pid {gateway.pid}" in console.run("status").out
+        gateway.kill()
+        os.waitid(os.P_PID, gateway.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and nobody has taken note of it yet
+        assert not console.run("status", "--json").json["running"]
+    assert "not running" in console.run("status").out
+
+
+def test_another_process_that_was_given_the_number_since_is_not_taken_for_it(console: Console) -> None:
+    worker = Worker("w1", socket.gethostname(), os.getpid(), "all")
+    console.write(lambda connection: lease.alive(connection, worker))
+    assert console.run("status", "--json").json["running"]
+    console.write(lambda connection: connection.execute(text("UPDATE workers SET created = 1")))
+    assert console.run("status", "--json").json["running"] is not TOLD
+
+
+def test_a_platform_that_refuses_our_token_is_shown_with_what_to_do(console: Console) -> None:
+    console.configure("platforms: {telegram: {token: '4711:abcdefghijklmnopqrstuvwxyz0123456789'}}\n")
+    console.write(lambda connection: refusals.note(connection, "telegram", "it does not know the token"))
+    console.write(lambda connection: refusals.note(connection, "telegram@gone", "long ago"))
+    out = console.run("status").out
+    assert "telegram is off: it does not know the token" in out
+    assert "hermes-gateway config set platforms.telegram.token" in out
+    assert console.run("status", "--json").json["platforms"] == {"telegram": "it does not know the token"}
+
+
+def test_a_database_that_another_program_keeps_from_writing_is_read_all_the_same(console: Console) -> None:
+    console.write(busy)
+    with closing(sqlite3.connect(console.home / "state.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert console.run("status", "--json").json["counts"]["refused"] == 1
+
+
+def test_a_schema_of_another_time_is_told_and_left_alone(console: Console) -> None:
+    console.write(lambda connection: connection.execute(text("UPDATE alembic_version SET version_num = '9999_later'")))
+    ran = console.run("status", "--json")
+    assert ran.code == 0
+    assert "schema 9999_later of a later version" in ran.json["database"]
+    assert ran.json["counts"] is None
 
 
 def test_a_command_that_takes_a_turn_for_itself_is_no_gateway(console: Console) -> None:
@@ -87,10 +142,12 @@ def test_a_command_that_takes_a_turn_for_itself_is_no_gateway(console: Console) 
 
 def test_a_process_that_only_holds_the_lock_is_told_apart(console: Console) -> None:
     console.write(lambda connection: None)
-    signed = {"pid": os.getpid(), "host": socket.gethostname(), "started": "2026-01-01T00:00:00+00:00"}
+    signed = {"pid": os.getpid(), "host": socket.gethostname(), "started": datetime.now(UTC).isoformat()}
     (console.home / "gateway.lock").write_text(json.dumps(signed))
     assert console.run("status", "--json").json["lock"] == signed
     assert f"not answering: pid {os.getpid()}" in console.run("status").out
+    (console.home / "gateway.lock").write_text(json.dumps(signed | {"started": "1970-01-02T00:00:00+00:00"}))
+    assert (console.run("status", "--json").json["lock"] is None) is TOLD
 
 
 @pytest.mark.parametrize(
