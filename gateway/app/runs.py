@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from gateway.app.gateway import Gateway
-from gateway.bus import lanes
+from gateway.bus import reports
 from gateway.contracts.adapter import AsgiApp, Run
 from gateway.sessions import store
 from gateway.storage.database import Connection, Database
@@ -26,7 +26,7 @@ async def run_of(database: Database, adapter: str, id: str) -> Run | None:
 
 
 def _run(connection: Connection, key: str) -> Run | None:
-    fate = lanes.fate(connection, key)
+    fate = reports.fate(connection, key)
     if fate is None:
         return None
     if fate.state in {"waiting", "claimed"}:

@@ -18,8 +18,8 @@ from gateway.app.gateway import Duties, Gateway, Plan
 from gateway.app.mind import mind_of
 from gateway.app.plan import plan_of
 from gateway.app.terminal import PLATFORM, CommandLine
-from gateway.bus import lanes
-from gateway.bus.lanes import Fate
+from gateway.bus import reports
+from gateway.bus.reports import Fate
 from gateway.config import Config
 from gateway.contracts.resource import Resource
 from gateway.delivery import outbox
@@ -171,12 +171,12 @@ class Talk(Resource):
 
     def _look(self, key: str, connection: Connection) -> _Seen | str:
         """Return what became of the event, or the answer so far; read before the answer, so that this is there then."""
-        fate = lanes.fate(connection, key)
+        fate = reports.fate(connection, key)
         if fate is not None and fate.state in {"waiting", "claimed"}:
             return outbox.live_at(connection, str(self._address)) or ""
         shown = outbox.shown(connection, str(self._address), NEWEST)
         parts = [part for part in shown if part.id > (self._newest or 0)]
-        return _Seen(fate, parts, lanes.standing(connection, private_key(self._address)).session_id)
+        return _Seen(fate, parts, reports.standing(connection, private_key(self._address)).session_id)
 
     def _said(self, seen: _Seen, *, stopped: bool) -> Said:
         texts = tuple(part.markdown for part in seen.parts)

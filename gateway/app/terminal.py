@@ -10,7 +10,7 @@ import asyncio
 import secrets
 import uuid
 
-from gateway.bus import lanes
+from gateway.bus import bindings
 from gateway.contracts.adapter import Adapter, Emit, Limits
 from gateway.errors import GatewayError
 from gateway.sessions.keys import private_key
@@ -56,9 +56,9 @@ def conversation_of(connection: Connection, session_id: str) -> Address:
     Raise `LookupError` where there is no such session, `SessionElsewhere` where another chat holds it.
     """
     fresh = new_conversation()
-    if lanes.take_session(connection, private_key(fresh), session_id):
+    if bindings.take_session(connection, private_key(fresh), session_id):
         return fresh
-    lane = lanes.holder(connection, session_id)
+    lane = bindings.holder(connection, session_id)
     if not lane:
         raise LookupError(session_id)
     mine = Address(platform=PLATFORM, chat=unescape(lane.rpartition(":")[2]))

@@ -7,16 +7,15 @@ import uuid
 import zlib
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
-from typing import Literal
 
 from pydantic import TypeAdapter
 from pydantic_core import PydanticSerializationError
-from sqlalchemy import ColumnElement, Connection, RowMapping, bindparam, func, insert, literal, select, true, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, bindparam, func, insert, literal, select, update
 
 from gateway.bus.order import PAUSES, Dead, Run, Wait, Waiting, decide
 from gateway.errors import Fenced
 from gateway.storage.clock import now
-from gateway.storage.tables import INBOX_DEAD, INBOX_OPEN, facts, inbox, lanes, sessions, turns
+from gateway.storage.tables import INBOX_OPEN, facts, inbox, lanes, sessions, turns
 from gateway.storage.upsert import Upsert, upsert
 from gateway.types import Event, Role, SessionKey, clean
 
@@ -27,8 +26,6 @@ PARTS = 8
 PAGE = 256
 """Open rows of a lane that a claim looks at."""
 _EVENT = TypeAdapter(Event)
-Which = Literal["due", "dead", "all"]
-"""Rows of a list: those that wait or were given up, those given up, or all."""
 
 
 def shard_of(name: str) -> int:
@@ -87,46 +84,6 @@ class Later:
 
 
 @dataclass(frozen=True, slots=True)
-class DeadLetter:
-    """An event that was given up, for a list or for the person who wrote it."""
-
-    id: int
-    lane: str
-    event: Event
-    attempts: int
-    reason: str
-    created: float
-
-
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """An event in a list, whatever has become of it."""
-
-    id: int
-    lane: str
-    state: str
-    event: Event
-    attempts: int
-    reason: str
-    created: float
-
-
-@dataclass(frozen=True, slots=True)
-class Fate:
-    """
-    What became of an event.
-
-    `reason` is why it failed so far, or was dropped; `turn` is the turn it was in, if any; `problem`, why that ended
-    without an answer.
-    """
-
-    state: str
-    reason: str
-    problem: str
-    turn: str
-
-
-@dataclass(frozen=True, slots=True)
 class Stopped:
     """What /stop or /new found: the running turn's id and events, and the ids of those that only waited."""
 
@@ -134,26 +91,6 @@ class Stopped:
     turn: str
     events: tuple[Event, ...]
     waiting: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """How a lane stands: its session and model, the role of the turn that runs or is tried again, events that wait."""
-
-    session_id: str
-    model: str
-    running: Role | None
-    waiting: int
-
-
-@dataclass(frozen=True, slots=True)
-class Spoken:
-    """What a person wrote, for a page that shows a conversation."""
-
-    id: int
-    text: str
-    created: float
-    state: str
 
 
 def check_shards(connection: Connection) -> int:
@@ -358,62 +295,6 @@ def fail(connection: Connection, claimed: Claimed, reason: str) -> bool:
     return not last
 
 
-def bury(connection: Connection, ids: Sequence[int], reason: str = "") -> list[DeadLetter]:
-    """Make open rows dead letters and return them; those that were stopped meanwhile are left alone."""
-    values = {"state": "dead", **({"reason": reason} if reason else {})}
-    buried = update(inbox).where(inbox.c.id.in_(ids), INBOX_OPEN).values(**values).returning(inbox.c.id)
-    return _letters(connection, connection.execute(buried).scalars().all())
-
-
-def dead(connection: Connection, limit: int = 100) -> list[DeadLetter]:
-    """List dead letters, newest first."""
-    query = select(inbox.c.id).where(INBOX_DEAD).order_by(inbox.c.id.desc()).limit(limit)
-    return _letters(connection, connection.execute(query).scalars().all())
-
-
-def _letters(connection: Connection, ids: Sequence[int]) -> list[DeadLetter]:
-    query = select(inbox).where(inbox.c.id.in_(ids)).order_by(inbox.c.id.desc())
-    return [
-        DeadLetter(row["id"], row["lane"], unpack(row["event"]), row["attempts"], row["reason"], row["created"])
-        for row in connection.execute(query).mappings()
-    ]
-
-
-_LISTED = {"due": (INBOX_OPEN, INBOX_DEAD), "dead": (INBOX_DEAD,), "all": (true(),)}
-
-
-def arrivals(connection: Connection, which: Which, limit: int) -> list[Arrival]:
-    """List events, newest first."""
-    queries = [select(inbox).where(rows).order_by(inbox.c.id.desc()).limit(limit) for rows in _LISTED[which]]
-    found = [row for query in queries for row in connection.execute(query).mappings()]
-    newest = sorted(found, key=lambda row: -int(row["id"]))[:limit]
-    names = ("id", "lane", "state", "attempts", "reason", "created")
-    return [Arrival(event=unpack(row["event"]), **{name: row[name] for name in names}) for row in newest]
-
-
-def fate(connection: Connection, event_key: str) -> Fate | None:
-    """Return what became of an event; None where it was never kept."""
-    problem = func.coalesce(turns.c.problem, "")
-    query = select(inbox.c.state, inbox.c.reason, problem, inbox.c.turn).join(
-        turns, turns.c.id == inbox.c.turn, isouter=True
-    )
-    row = connection.execute(query.where(inbox.c.event_key == event_key)).first()
-    return Fate(*row) if row else None
-
-
-def revive(connection: Connection, ids: Sequence[int]) -> list[str]:
-    """Let dead letters wait again with all their attempts; return the lanes to hint at."""
-    rows = update(inbox).where(inbox.c.id.in_(ids), inbox.c.state == "dead")
-    found = connection.execute(rows.values(state="waiting", attempts=0, not_before=0.0).returning(inbox.c.lane))
-    return sorted(set(found.scalars()))
-
-
-def discard(connection: Connection, ids: Sequence[int], reason: str) -> int:
-    """Give up waiting or dead rows for good; return how many there were."""
-    rows = update(inbox).where(inbox.c.id.in_(ids), inbox.c.state.in_(("waiting", "dead")))
-    return connection.execute(rows.values(state="discarded", reason=reason)).rowcount
-
-
 def stop(connection: Connection, key: SessionKey, upto: int, reason: str) -> Stopped:
     """
     Fence the running turn off and discard everything up to an inbox id (the /stop's own).
@@ -448,47 +329,6 @@ def _running(rows: Sequence[RowMapping]) -> str:
     return next((str(row["turn"]) for row in running or begun), "")
 
 
-def leave_session(connection: Connection, key: SessionKey) -> str:
-    """End the lane's session, if it has one; the next claim begins another. Return the ended one's id."""
-    lane = _lane(connection, key)
-    if lane is None or not lane["session_id"]:
-        return ""
-    connection.execute(update(lanes).where(lanes.c.key == str(key)).values(session_id=""))
-    connection.execute(update(sessions).where(sessions.c.id == lane["session_id"]).values(ended=now()))
-    return str(lane["session_id"])
-
-
-def holder(connection: Connection, session_id: str) -> str:
-    """Return the lane that a session is bound to now; nothing where it is bound to none."""
-    query = select(lanes.c.key).join(sessions, sessions.c.lane == lanes.c.key)
-    query = query.where(sessions.c.id == session_id, lanes.c.session_id == session_id)
-    return connection.execute(query).scalar() or ""
-
-
-def take_session(connection: Connection, key: SessionKey, session_id: str) -> bool:
-    """
-    Bind a session to a lane that has none; False where another lane holds it or there is no such session.
-
-    Whoever still has it in memory holds a version of its former lane, which is made to be another.
-    """
-    query = select(sessions.c.lane).where(sessions.c.id == session_id).with_for_update()
-    former = connection.execute(query).scalar()
-    if former is None or holder(connection, session_id):
-        return False
-    old = connection.execute(select(lanes.c.version).where(lanes.c.key == former)).scalar() or 0
-    version = max(old, int(hold(connection, key)["version"])) + 1
-    mine = update(lanes).where(lanes.c.key == str(key))
-    connection.execute(mine.values(session_id=session_id, version=version))
-    connection.execute(update(sessions).where(sessions.c.id == session_id).values(lane=str(key), ended=0.0))
-    return True
-
-
-def choose_model(connection: Connection, key: SessionKey, model: str) -> None:
-    """Set the model of a lane; empty for the default."""
-    hold(connection, key)
-    connection.execute(update(lanes).where(lanes.c.key == str(key)).values(model=model))
-
-
 def waiting_lanes(connection: Connection, shards: Set[int]) -> list[str]:
     """Return every lane of these shards that has open rows, the longest waiting first."""
     query = (
@@ -507,16 +347,6 @@ def generations(connection: Connection, keys: Sequence[str]) -> dict[str, int]:
     return {row.key: row.generation for row in connection.execute(query)}
 
 
-def standing(connection: Connection, key: SessionKey) -> Standing:
-    """Return how a lane stands."""
-    lane = connection.execute(select(lanes).where(lanes.c.key == str(key))).mappings().first()
-    query = select(inbox.c.turn, inbox.c.role).where(inbox.c.lane == str(key), INBOX_OPEN)
-    rows = connection.execute(query.order_by(inbox.c.id)).all()
-    running = [Role(row.role) for row in rows if row.turn]
-    session, model = (lane["session_id"], lane["model"]) if lane else ("", "")
-    return Standing(session, model, running[0] if running else None, sum(not row.turn for row in rows))
-
-
 def of_turn(connection: Connection, turn: str) -> tuple[Event, ...]:
     """Return what people said in a turn, as it was claimed; commands are left out."""
     query = select(inbox.c.event).where(*_said_in(turn)).order_by(inbox.c.id)
@@ -531,10 +361,3 @@ def adopt(connection: Connection, turn: str, by: str) -> None:
 def _said_in(turn: str) -> tuple[ColumnElement[bool], ...]:
     lane = select(turns.c.lane).where(turns.c.id == turn).scalar_subquery()
     return inbox.c.lane == lane, inbox.c.turn == turn, inbox.c.command.is_(False)
-
-
-def spoken(connection: Connection, key: SessionKey, limit: int) -> list[Spoken]:
-    """Return the newest events of a lane, oldest first."""
-    query = select(inbox).where(inbox.c.lane == str(key)).order_by(inbox.c.id.desc()).limit(limit)
-    rows = connection.execute(query).mappings().all()
-    return [Spoken(row["id"], unpack(row["event"]).text, row["created"], row["state"]) for row in reversed(rows)]

@@ -13,7 +13,7 @@ from gateway.cli.command import Group, command
 from gateway.cli.output import Failure, Output
 
 if TYPE_CHECKING:
-    from gateway.bus.lanes import Arrival, Which
+    from gateway.bus.letters import Arrival, Which
     from gateway.delivery.outbox import Delivery
     from gateway.log.redact import Redactor
     from gateway.rooms import Rooms
@@ -61,11 +61,11 @@ def list_(output: Output, *, inbound: bool, dead: bool, every: bool, limit: int)
 
 
 async def _listed(rooms: Rooms, *, which: Which, limit: int, inbound: bool) -> tuple[list[dict[str, Any]], bool]:
-    from gateway.bus import lanes
+    from gateway.bus import letters
     from gateway.delivery import outbox
 
     if inbound:
-        arrivals = await rooms.database.read(lambda connection: lanes.arrivals(connection, which, limit + 1))
+        arrivals = await rooms.database.read(lambda connection: letters.arrivals(connection, which, limit + 1))
         found = [_arrival(one, rooms.redact) for one in arrivals]
     else:
         parts = await rooms.database.read(lambda connection: outbox.listed(connection, which, limit + 1))
@@ -114,10 +114,10 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
 @inbound
 def retry(output: Output, *, ids: tuple[int, ...], inbound: bool) -> int:
     """Try refused parts again, or with --in messages that are dead letters, as if for the first time."""
-    from gateway.bus import lanes
+    from gateway.bus import letters
     from gateway.delivery import outbox
 
-    again = lanes.revive if inbound else outbox.retry
+    again = letters.revive if inbound else outbox.retry
     code = _each(output, ids, "retried", lambda connection, id: bool(again(connection, [id])))
     output.note("a gateway that runs takes it up within 5 seconds, another at its start")
     return code
@@ -128,11 +128,11 @@ def retry(output: Output, *, ids: tuple[int, ...], inbound: bool) -> int:
 @inbound
 def discard(output: Output, *, ids: tuple[int, ...], inbound: bool) -> int:
     """Give up refused parts for good, or with --in messages that wait or are dead letters; their rows stay."""
-    from gateway.bus import lanes
+    from gateway.bus import letters
     from gateway.delivery import outbox
 
     def one(connection: Connection, id: int) -> bool:
-        count = lanes.discard(connection, [id], BY_HAND) if inbound else outbox.discard(connection, [id])
+        count = letters.discard(connection, [id], BY_HAND) if inbound else outbox.discard(connection, [id])
         return count > 0
 
     return _each(output, ids, "discarded", one)

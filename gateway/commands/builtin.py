@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gateway.bus import lanes
+from gateway.bus import bindings, reports
 from gateway.commands.registry import Asked, Command, Commands, Said
 from gateway.commands.stop import stop_turn
 from gateway.delivery.prepare import Prepare
@@ -35,7 +35,7 @@ def builtin_commands(prepare: Prepare, facts: Facts) -> Commands:
         stopped = stop_turn(connection, prepare, asked, "/new")
         if stopped.refused:
             return Said(stopped.text)
-        lanes.leave_session(connection, asked.key)
+        bindings.leave_session(connection, asked.key)
         return Said(f"A new conversation begins. {stopped.text}".strip(), stops=True)
 
     def stop(connection: Connection, asked: Asked) -> Said:
@@ -65,7 +65,7 @@ def builtin_commands(prepare: Prepare, facts: Facts) -> Commands:
 
 
 def _status(connection: Connection, asked: Asked, facts: Facts) -> str:
-    standing = lanes.standing(connection, asked.key)
+    standing = reports.standing(connection, asked.key)
     summary = store.summary(connection, standing.session_id) if standing.session_id else None
     lines = [
         f"Session: `{standing.session_id or 'none yet'}`",
@@ -82,13 +82,13 @@ def _status(connection: Connection, asked: Asked, facts: Facts) -> str:
 def _model(connection: Connection, asked: Asked, facts: Facts) -> Said:
     wanted, known = asked.rest.strip("`"), facts.models()
     if not wanted:
-        current = lanes.standing(connection, asked.key).model or facts.default_model()
+        current = reports.standing(connection, asked.key).model or facts.default_model()
         return Said(f"Model: `{current}`. Change it with /model NAME, or /model default.")
     if wanted == "default":
-        lanes.choose_model(connection, asked.key, "")
+        bindings.choose_model(connection, asked.key, "")
         return Said(f"Model: `{facts.default_model()}`.")
     if known and wanted not in known:
         names = ", ".join(f"`{name}`" for name in known)
         return Said(f"There is no model `{wanted[:80]}` here. Known: {names}.")
-    lanes.choose_model(connection, asked.key, wanted)
+    bindings.choose_model(connection, asked.key, wanted)
     return Said(f"Model: `{wanted}`.")

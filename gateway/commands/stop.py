@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from gateway.agent import journal
 from gateway.agent.history import unanswered
 from gateway.agent.journal import Ending
-from gateway.bus import lanes
+from gateway.bus import lanes, reports
 from gateway.bus.lanes import Stopped
 from gateway.commands.registry import Asked
 from gateway.delivery import outbox
@@ -33,7 +33,7 @@ def stop_turn(connection: Connection, prepare: Prepare, asked: Asked, reason: st
 
     The stopper stores it, since the stopped turn may write nothing any more.
     """
-    running = lanes.standing(connection, asked.key).running
+    running = reports.standing(connection, asked.key).running
     if running is not None and not asked.role.covers(running):
         return Outcome(f"What runs now was asked for by an {running}; you cannot stop it.", refused=True)
     stopped = lanes.stop(connection, asked.key, asked.id, reason)

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from pydantic import TypeAdapter
 from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, literal, select, true, update
 
-from gateway.bus.lanes import Which, shard_of
+from gateway.bus.lanes import shard_of
+from gateway.bus.letters import Which
 from gateway.storage.clock import now
 from gateway.storage.tables import OUTBOX_OPEN, OUTBOX_REFUSED, live, outbox
 from gateway.storage.upsert import upsert

@@ -13,9 +13,10 @@ from structlog.contextvars import bound_contextvars
 
 from gateway.agent import journal
 from gateway.agent.journal import Ending
-from gateway.bus import lanes
+from gateway.bus import lanes, letters, reports
 from gateway.bus.claims import TURNS_TOPIC, Claims
-from gateway.bus.lanes import Claimed, DeadLetter, shard_of
+from gateway.bus.lanes import Claimed, shard_of
+from gateway.bus.letters import DeadLetter
 from gateway.bus.order import Dead
 from gateway.commands.registry import Asked, Commands, Found, Said
 from gateway.contracts.bus import Hints
@@ -235,21 +236,21 @@ class Turns:
         """Make dead letters of events that had all their attempts, and tell who wrote them."""
 
         def job(connection: Connection) -> tuple[list[DeadLetter], list[str]]:
-            letters = lanes.bury(connection, found.ids)
-            if not letters:
+            buried = letters.bury(connection, found.ids)
+            if not buried:
                 return [], []
-            reason = letters[0].reason or "the gateway was interrupted each time"
-            session = lanes.standing(connection, key).session_id
+            reason = buried[0].reason or "the gateway was interrupted each time"
+            session = reports.standing(connection, key).session_id
             journal.finish(connection, found.turn, str(key), session, Ending("failed", problem=reason))
             # Where an attempt was showing something, the sentence takes its place.
             shown = {address: message_id for address, message_id, _ in outbox.lives(connection, found.turn)}
             outbox.end_live(connection, found.turn)
-            places = {letters[0].event.origin: ""} | shown
+            places = {buried[0].event.origin: ""} | shown
             told, parts = Reply(GIVEN_UP.format(reason=reason)), self._rooms.prepare.parts
             said = [part for place, live in places.items() for part in parts(told, place, edits=live)]
-            return letters, outbox.add(connection, said)
+            return buried, outbox.add(connection, said)
 
-        letters, queues = await self._rooms.database.write(job)
-        for letter in letters:
+        buried, queues = await self._rooms.database.write(job)
+        for letter in buried:
             log.error("event %d of %s is a dead letter: %s", letter.id, key, letter.reason)
         await self._rooms.sender.wake(queues)

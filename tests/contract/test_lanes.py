@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, insert, select, text, update
 
-from gateway.bus import lanes
+from gateway.bus import bindings, lanes, letters, reports
 from gateway.bus.lanes import Claimed, Later, Put, Stopped
 from gateway.bus.order import Dead
 from gateway.errors import Fenced
@@ -340,19 +340,19 @@ async def dead_letter(lane: Lane, *said: str) -> tuple[int, ...]:
         await lane.time_passes()
     found = await lane.claim()
     assert isinstance(found, Dead)
-    await lane.database.write(lambda connection: lanes.bury(connection, found.ids))
+    await lane.database.write(lambda connection: letters.bury(connection, found.ids))
     return found.ids
 
 
 async def test_dead_letters_are_listed_newest_first_and_block_nobody(lane: Lane) -> None:
     await dead_letter(lane, "poison")
     await dead_letter(lane, "venom")
-    letters = await lane.database.read(lanes.dead)
-    assert [(letter.event.text, letter.attempts, letter.reason) for letter in letters] == [
+    listed = await lane.database.read(letters.dead)
+    assert [(letter.event.text, letter.attempts, letter.reason) for letter in listed] == [
         ("venom", 3, "it broke"),
         ("poison", 3, "it broke"),
     ]
-    assert await lane.database.read(lambda connection: lanes.dead(connection, 1)) == letters[:1]
+    assert await lane.database.read(lambda connection: letters.dead(connection, 1)) == listed[:1]
     await lane.says("next")
     assert texts(await lane.claimed()) == ["next"]
 
@@ -360,34 +360,34 @@ async def test_dead_letters_are_listed_newest_first_and_block_nobody(lane: Lane)
 async def test_a_dead_letter_that_is_revived_has_all_its_attempts_again(lane: Lane) -> None:
     ids = await dead_letter(lane, "poison", "more of it")
     await lane.says("next")
-    woken = await lane.database.write(lambda connection: lanes.revive(connection, ids))
+    woken = await lane.database.write(lambda connection: letters.revive(connection, ids))
     assert woken == [str(lane.key)]
     again = await lane.claimed()
     assert (texts(again), again.attempt, again.again) == (["poison", "more of it"], 1, True)
     await lane.settle(again)
     assert texts(await lane.claimed()) == ["next"]
-    assert await lane.database.read(lanes.dead) == []
+    assert await lane.database.read(letters.dead) == []
 
 
 async def test_only_the_dead_can_be_revived(lane: Lane) -> None:
     put = await lane.says("hello")
     assert put.id is not None
     await lane.settle(await lane.claimed())
-    assert await lane.database.write(lambda connection: lanes.revive(connection, [put.id or 0, 99])) == []
+    assert await lane.database.write(lambda connection: letters.revive(connection, [put.id or 0, 99])) == []
     assert await lane.claim() is None
 
 
 async def test_a_dead_letter_can_be_discarded_for_good(lane: Lane) -> None:
     ids = await dead_letter(lane, "poison")
-    assert await lane.database.write(lambda connection: lanes.discard(connection, [*ids, 99], "by hand")) == 1
-    assert await lane.database.read(lanes.dead) == []
-    assert await lane.database.write(lambda connection: lanes.revive(connection, ids)) == []
+    assert await lane.database.write(lambda connection: letters.discard(connection, [*ids, 99], "by hand")) == 1
+    assert await lane.database.read(letters.dead) == []
+    assert await lane.database.write(lambda connection: letters.revive(connection, ids)) == []
 
 
 async def test_what_runs_is_not_discarded_by_hand(lane: Lane) -> None:
     await lane.says("hello")
     claimed = await lane.claimed()
-    assert await lane.database.write(lambda connection: lanes.discard(connection, claimed.ids, "by hand")) == 0
+    assert await lane.database.write(lambda connection: letters.discard(connection, claimed.ids, "by hand")) == 0
 
 
 async def test_what_was_stopped_before_its_burial_stays_stopped(lane: Lane) -> None:
@@ -398,8 +398,8 @@ async def test_what_was_stopped_before_its_burial_stays_stopped(lane: Lane) -> N
     found = await lane.claim()
     assert isinstance(found, Dead)
     await stop(lane)
-    assert await lane.database.write(lambda connection: lanes.bury(connection, [put.id or 0])) == []
-    assert await lane.database.read(lanes.dead) == []
+    assert await lane.database.write(lambda connection: letters.bury(connection, [put.id or 0])) == []
+    assert await lane.database.read(letters.dead) == []
 
 
 # --- stop
@@ -453,7 +453,7 @@ async def test_a_stop_names_the_turn_that_runs_not_an_older_one_that_was_revived
     ids = await dead_letter(lane, "old")
     await lane.says("runs")
     running = await lane.claimed()
-    await lane.database.write(lambda connection: lanes.revive(connection, ids))
+    await lane.database.write(lambda connection: letters.revive(connection, ids))
     stopped = await stop(lane)
     assert stopped.turn == running.turn
     assert [event.text for event in stopped.events] == ["runs"]
@@ -508,9 +508,9 @@ async def test_a_lane_begins_a_session_with_its_first_turn_and_keeps_it(lane: La
 async def test_after_leaving_its_session_a_lane_begins_another(lane: Lane) -> None:
     await lane.says("one")
     await lane.settle(await lane.claimed("s1"))
-    left = await lane.database.write(lambda connection: lanes.leave_session(connection, lane.key))
+    left = await lane.database.write(lambda connection: bindings.leave_session(connection, lane.key))
     assert left == "s1"
-    assert await lane.database.write(lambda connection: lanes.leave_session(connection, lane.key)) == ""
+    assert await lane.database.write(lambda connection: bindings.leave_session(connection, lane.key)) == ""
     await lane.says("two")
     claimed = await lane.claimed("s2")
     assert (claimed.session_id, claimed.fresh) == ("s2", True)
@@ -521,16 +521,16 @@ async def test_after_leaving_its_session_a_lane_begins_another(lane: Lane) -> No
 
 
 async def test_a_lane_that_was_never_written_to_has_no_session_to_leave(lane: Lane) -> None:
-    assert await lane.database.write(lambda connection: lanes.leave_session(connection, lane.key)) == ""
+    assert await lane.database.write(lambda connection: bindings.leave_session(connection, lane.key)) == ""
 
 
 async def test_the_model_that_was_chosen_comes_with_the_next_claim(lane: Lane) -> None:
-    await lane.database.write(lambda connection: lanes.choose_model(connection, lane.key, "big"))
+    await lane.database.write(lambda connection: bindings.choose_model(connection, lane.key, "big"))
     await lane.says("hello")
     claimed = await lane.claimed()
     assert claimed.model == "big"
     await lane.settle(claimed)
-    await lane.database.write(lambda connection: lanes.choose_model(connection, lane.key, ""))
+    await lane.database.write(lambda connection: bindings.choose_model(connection, lane.key, ""))
     await lane.says("hello")
     assert (await lane.claimed()).model == ""
 
@@ -539,14 +539,14 @@ async def test_the_model_that_was_chosen_comes_with_the_next_claim(lane: Lane) -
 
 
 async def test_how_a_lane_stands_is_told(lane: Lane) -> None:
-    def standing(connection: Connection) -> lanes.Standing:
-        return lanes.standing(connection, lane.key)
+    def standing(connection: Connection) -> reports.Standing:
+        return reports.standing(connection, lane.key)
 
-    assert await lane.database.read(standing) == lanes.Standing("", "", None, 0)
+    assert await lane.database.read(standing) == reports.Standing("", "", None, 0)
     await lane.says("runs", role=Role.OWNER)
     await lane.claimed()
     await lane.says("waits")
-    assert await lane.database.read(standing) == lanes.Standing("s1", "", Role.OWNER, 1)
+    assert await lane.database.read(standing) == reports.Standing("s1", "", Role.OWNER, 1)
 
 
 async def test_lanes_that_wait_are_found_by_their_shard_the_longest_waiting_first(lane: Lane) -> None:
@@ -592,7 +592,7 @@ async def test_a_stop_and_a_claim_show_in_the_generations(lane: Lane) -> None:
 async def test_the_page_of_a_conversation_shows_the_newest_oldest_first(lane: Lane) -> None:
     for number in range(5):
         await lane.says(f"{number}")
-    found = await lane.database.read(lambda connection: lanes.spoken(connection, lane.key, 3))
+    found = await lane.database.read(lambda connection: reports.spoken(connection, lane.key, 3))
     assert [(spoken.text, spoken.state) for spoken in found] == [(f"{number}", "waiting") for number in (2, 3, 4)]
 
 

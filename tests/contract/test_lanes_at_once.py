@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, insert, select
 
-from gateway.bus import lanes
+from gateway.bus import lanes, letters
 from gateway.bus.lanes import Claimed
 from gateway.bus.order import Dead
 from gateway.errors import Fenced
@@ -72,8 +72,8 @@ class Crowd:
     def claim(self, connection: Connection, chat: str) -> Claimed | None:
         found = lanes.claim(connection, key(chat), f"s{chat}", "/home")
         if isinstance(found, Dead):
-            lanes.bury(connection, found.ids)
-            lanes.revive(connection, found.ids)
+            letters.bury(connection, found.ids)
+            letters.revive(connection, found.ids)
         return found if isinstance(found, Claimed) else None
 
     async def waits(self) -> bool:

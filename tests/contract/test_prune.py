@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Table, select, update
 
 from gateway.agent import journal
 from gateway.app.upkeep import is_shown, prune_by_and_by
-from gateway.bus import lanes
+from gateway.bus import lanes, letters
 from gateway.delivery import outbox
 from gateway.delivery.outbox import Outgoing
 from gateway.sessions.keys import private_key
@@ -92,7 +92,7 @@ async def test_the_newest_turn_of_a_chat_can_be_answered_again_however_old_it_is
 async def test_what_waits_runs_or_was_given_up_stays(lane: Lane) -> None:
     await lane.says("given up")
     dead = await lane.claimed()
-    await lane.database.write(lambda connection: lanes.bury(connection, dead.ids, "no"))
+    await lane.database.write(lambda connection: letters.bury(connection, dead.ids, "no"))
     await lane.says("dropped")
     await lane.database.write(lambda connection: lanes.stop(connection, lane.key, 100, "/stop"))
     await lane.says("runs")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from gateway.bus import lanes
-from gateway.bus.lanes import Which
+from gateway.bus import bindings, letters, reports
+from gateway.bus.letters import Which
 from gateway.delivery import outbox
 from gateway.delivery.outbox import Outgoing
 from gateway.errors import ConfigError, StorageError
@@ -37,12 +37,12 @@ async def test_events_are_listed_by_what_became_of_them(lane: Lane, which: Which
     await lane.says("done")
     await lane.settle(await lane.claimed())
     buried = await lane.says("buried")
-    await lane.database.write(lambda connection: lanes.bury(connection, [buried.id or 0], "no"))
+    await lane.database.write(lambda connection: letters.bury(connection, [buried.id or 0], "no"))
     await lane.says("waits")
-    listed = await lane.database.read(lambda connection: lanes.arrivals(connection, which, 10))
+    listed = await lane.database.read(lambda connection: letters.arrivals(connection, which, 10))
     assert [one.event.text for one in listed] == said
     assert [one.state for one in listed] == [{"waits": "waiting", "buried": "dead"}.get(text, text) for text in said]
-    assert await lane.database.read(lambda connection: lanes.arrivals(connection, which, 1)) == listed[:1]
+    assert await lane.database.read(lambda connection: letters.arrivals(connection, which, 1)) == listed[:1]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ async def test_parts_are_listed_by_what_became_of_them(database: Database, which
 
 async def test_the_fate_of_an_event_follows_it(lane: Lane) -> None:
     async def fate() -> tuple[str, str, str] | None:
-        found = await lane.database.read(lambda connection: lanes.fate(connection, "e-fate"))
+        found = await lane.database.read(lambda connection: reports.fate(connection, "e-fate"))
         return (found.state, found.reason, found.problem) if found else None
 
     assert await fate() is None
@@ -120,19 +120,19 @@ async def test_a_session_that_a_chat_holds_cannot_be_taken(lane: Lane) -> None:
     await lane.says("hi")
     await lane.settle(await lane.claimed("s1"))
     write = lane.database.write
-    assert not await write(lambda connection: lanes.take_session(connection, key("2"), "s1"))
-    assert await lane.database.read(lambda connection: lanes.holder(connection, "s1")) == str(key("1"))
-    assert not await write(lambda connection: lanes.take_session(connection, key("2"), "s-none"))
-    assert await lane.database.read(lambda connection: lanes.holder(connection, "s-none")) == ""
+    assert not await write(lambda connection: bindings.take_session(connection, key("2"), "s1"))
+    assert await lane.database.read(lambda connection: bindings.holder(connection, "s1")) == str(key("1"))
+    assert not await write(lambda connection: bindings.take_session(connection, key("2"), "s-none"))
+    assert await lane.database.read(lambda connection: bindings.holder(connection, "s-none")) == ""
 
 
 async def test_a_session_that_no_chat_holds_is_taken_with_a_version_nobody_has_seen(lane: Lane) -> None:
     await lane.says("hi")
     seen = await lane.settle(await lane.claimed("s1"))
-    await lane.database.write(lambda connection: lanes.leave_session(connection, lane.key))
+    await lane.database.write(lambda connection: bindings.leave_session(connection, lane.key))
     other = Lane(lane.database, "2")
-    assert await lane.database.write(lambda connection: lanes.take_session(connection, other.key, "s1"))
-    assert await lane.database.read(lambda connection: lanes.holder(connection, "s1")) == str(other.key)
+    assert await lane.database.write(lambda connection: bindings.take_session(connection, other.key, "s1"))
+    assert await lane.database.read(lambda connection: bindings.holder(connection, "s1")) == str(other.key)
     summary = await lane.database.read(lambda connection: store.summary(connection, "s1"))
     assert summary is not None
     assert (summary.lane, summary.ended) == (str(other.key), 0.0)

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Connection, event
 
 from gateway.agent import journal
-from gateway.bus import lanes
+from gateway.bus import lanes, letters, reports
 from gateway.bus.lanes import Claimed
 from gateway.messages import Message
 from gateway.sessions import store
@@ -44,27 +44,27 @@ def attempts(connection: Connection) -> None:
         store.of_turn(connection, claimed.turn)
         store.load(connection, "s1", without={claimed.turn})
         lanes.fail(connection, claimed, "it broke")
-        lanes.bury(connection, claimed.ids)
-        lanes.revive(connection, claimed.ids)
-        lanes.discard(connection, claimed.ids, "by hand")
+        letters.bury(connection, claimed.ids)
+        letters.revive(connection, claimed.ids)
+        letters.discard(connection, claimed.ids, "by hand")
 
 
 def commands(connection: Connection) -> None:
     said = an_event("/stop")
     id = lanes.note(connection, key(), said.id, said, Role.MEMBER)
-    lanes.standing(connection, key())
+    reports.standing(connection, key())
     lanes.stop(connection, key(), id or 0, "/stop")
     store.summary(connection, "s1")
     last = store.last_turn(connection, "s1")
     lanes.of_turn(connection, last)
     store.hide_turn(connection, "s1", last, "retry")
-    lanes.spoken(connection, key(), 10)
+    reports.spoken(connection, key(), 10)
 
 
 def watching(connection: Connection) -> None:
     lanes.waiting_lanes(connection, SHARDS)
     lanes.generations(connection, ["a", "b"])
-    lanes.dead(connection)
+    letters.dead(connection)
     mine = lease.acquire(connection, ["a", "b"], "me", force=False)
     lease.release(connection, lease.renew(connection, mine, "me"), "me")
 

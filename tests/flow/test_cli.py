@@ -23,7 +23,7 @@ from gateway.app.mind import mind_of
 from gateway.app.plan import plan_of
 from gateway.app.talk import Said, Talk
 from gateway.app.terminal import PLATFORM, CommandLine, new_conversation
-from gateway.bus import lanes
+from gateway.bus import bindings, lanes
 from gateway.config import load
 from gateway.delivery import outbox
 from gateway.delivery.outbox import Outgoing
@@ -228,7 +228,7 @@ def test_a_session_of_another_chat_stays_there(console: Console) -> None:
 
 def test_a_session_that_its_chat_has_left_is_continued_here(console: Console) -> None:
     console.write(partial(begin, session_id="s1"))
-    console.write(lambda connection: lanes.leave_session(connection, private_key(TELEGRAM)))
+    console.write(lambda connection: bindings.leave_session(connection, private_key(TELEGRAM)))
     document = console.run("chat", "--session", "s1", "-m", "recall:", "--json").json
     assert document["session"] == "s1"
     assert document["answer"] == "remember the milk\nrecall:"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel
 
-from gateway.bus import lanes
-from gateway.bus.lanes import Spoken
+from gateway.bus import reports
+from gateway.bus.reports import Spoken
 from gateway.delivery import outbox
 from gateway.delivery.outbox import Shown
 from gateway.sessions.keys import private_key
@@ -91,7 +91,7 @@ async def read(database: Database, visitor: str, limit: int = SHOWN) -> Conversa
 
     def rows(connection: Connection) -> tuple[list[Spoken], list[Shown], str | None]:
         return (
-            lanes.spoken(connection, private_key(address), limit),
+            reports.spoken(connection, private_key(address), limit),
             outbox.shown(connection, str(address), limit),
             outbox.live_at(connection, str(address)),
         )

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from sqlalchemy import Connection, create_engine, select
 
-from gateway.bus import lanes
+from gateway.bus import bindings, lanes, letters
 from gateway.bus.lanes import Claimed, Later
 from gateway.bus.order import ATTEMPTS, Dead
 from gateway.errors import Fenced
@@ -87,9 +87,9 @@ class LaneMachine(RuleBasedStateMachine):
             self.mine = found
         if isinstance(found, Dead):
             with self.writing() as connection:
-                letters = lanes.bury(connection, found.ids)
-            assert {letter.id for letter in letters} == set(found.ids)
-            assert all(letter.attempts >= ATTEMPTS for letter in letters)
+                buried = letters.bury(connection, found.ids)
+            assert {letter.id for letter in buried} == set(found.ids)
+            assert all(letter.attempts >= ATTEMPTS for letter in buried)
         return found
 
     @precondition(lambda self: bool(self.claims))
@@ -139,13 +139,13 @@ class LaneMachine(RuleBasedStateMachine):
     def the_operator_revives(self) -> None:
         dead = self.dead()
         with self.writing() as connection:
-            assert lanes.revive(connection, sorted(dead)) == [str(LANE)]
+            assert letters.revive(connection, sorted(dead)) == [str(LANE)]
         self.revived |= dead
 
     @rule()
     def somebody_begins_a_new_session(self) -> None:
         with self.writing() as connection:
-            lanes.leave_session(connection, LANE)
+            bindings.leave_session(connection, LANE)
             connection.exec_driver_sql("DELETE FROM sessions")  # so that one name does for all
 
     # --- what always holds

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from gateway.bus import lanes
+from gateway.bus import lanes, letters
 from gateway.delivery import outbox
 from gateway.delivery.outbox import Outgoing
 from gateway.sessions.keys import private_key
@@ -39,7 +39,7 @@ def message(connection: Connection, text: str) -> int:
 def dead_letter(connection: Connection) -> None:
     """A message that waits and one that was given up: 1, 2."""
     message(connection, "waits")
-    lanes.bury(connection, [message(connection, "three times in vain")], "RuntimeError: no")
+    letters.bury(connection, [message(connection, "three times in vain")], "RuntimeError: no")
 
 
 @pytest.mark.parametrize(

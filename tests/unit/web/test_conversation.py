@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.bus.lanes import Spoken
+from gateway.bus.reports import Spoken
 from gateway.delivery.outbox import Shown
 from gateway.web.chat.conversation import LONGEST, WEIGHT, Conversation, Entry, changes, merge, whole
 

@@ -1,0 +1,73 @@
+"""How a lane stands, what became of an event, what was said: read by others, and nothing here changes a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, func, select
+
+from gateway.bus.lanes import unpack
+from gateway.storage.tables import INBOX_OPEN, inbox, lanes, turns
+from gateway.types import Role, SessionKey
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """
+    What became of an event.
+
+    `reason` is why it failed so far, or was dropped; `turn` is the turn it was in, if any; `problem`, why that ended
+    without an answer.
+    """
+
+    state: str
+    reason: str
+    problem: str
+    turn: str
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a lane stands: its session and model, the role of the turn that runs or is tried again, events that wait."""
+
+    session_id: str
+    model: str
+    running: Role | None
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What a person wrote, for a page that shows a conversation."""
+
+    id: int
+    text: str
+    created: float
+    state: str
+
+
+def fate(connection: Connection, event_key: str) -> Fate | None:
+    """Return what became of an event; None where it was never kept."""
+    problem = func.coalesce(turns.c.problem, "")
+    query = select(inbox.c.state, inbox.c.reason, problem, inbox.c.turn).join(
+        turns, turns.c.id == inbox.c.turn, isouter=True
+    )
+    row = connection.execute(query.where(inbox.c.event_key == event_key)).first()
+    return Fate(*row) if row else None
+
+
+def standing(connection: Connection, key: SessionKey) -> Standing:
+    """Return how a lane stands."""
+    lane = connection.execute(select(lanes).where(lanes.c.key == str(key))).mappings().first()
+    query = select(inbox.c.turn, inbox.c.role).where(inbox.c.lane == str(key), INBOX_OPEN)
+    rows = connection.execute(query.order_by(inbox.c.id)).all()
+    running = [Role(row.role) for row in rows if row.turn]
+    session, model = (lane["session_id"], lane["model"]) if lane else ("", "")
+    return Standing(session, model, running[0] if running else None, sum(not row.turn for row in rows))
+
+
+def spoken(connection: Connection, key: SessionKey, limit: int) -> list[Spoken]:
+    """Return the newest events of a lane, oldest first."""
+    query = select(inbox).where(inbox.c.lane == str(key)).order_by(inbox.c.id.desc()).limit(limit)
+    rows = connection.execute(query).mappings().all()
+    return [Spoken(row["id"], unpack(row["event"]).text, row["created"], row["state"]) for row in reversed(rows)]
