@@ -106,8 +106,17 @@ class Home:
     def backups(self) -> Path:
         return self.path / "backups"
 
+    def check(self) -> None:
+        """Raise `ConfigError` where the home is something else than a directory; it need not exist."""
+        if os.path.exists(self.path) and not os.path.isdir(self.path):
+            raise ConfigError(
+                f"the home {self.path} is a file, not a directory",
+                hint="name a directory with --home or HERMES_HOME",
+            )
+
     def create(self) -> None:
         """Make the directory, for its owner only; raise `ConfigError` where it cannot be written."""
+        self.check()
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.path):

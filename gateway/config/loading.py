@@ -103,6 +103,7 @@ def assemble(
     `text` stands in for the file, to try a change before it is written; `platforms` for the adapters that are
     installed.
     """
+    home.check()
     found = Findings()
     variables = found.attempt(lambda: gather(environ, home.env_file))
     written = found.attempt(lambda: _read(home, text))

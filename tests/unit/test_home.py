@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.config import load
 from gateway.errors import ConfigError
 from gateway.home import Home, HomeInUse
 
@@ -102,9 +103,11 @@ def test_a_home_that_cannot_be_written_is_one_sentence_with_a_way_out(tmp_path: 
 
 
 def test_a_file_in_place_of_the_home_is_said(tmp_path: Path) -> None:
-    (tmp_path / "home").write_text("")
-    with pytest.raises(ConfigError, match="cannot be written: (File exists|Not a directory)"):
-        Home(tmp_path / "home").create()
+    home = Home(tmp_path / "home")
+    home.path.write_text("")
+    for use in (home.create, lambda: load(home.path, environ={})):
+        with pytest.raises(ConfigError, match=f"^the home {home.path} is a file, not a directory; name a directory"):
+            use()
 
 
 def hold(path: Path, held: Event, leave: Event) -> None:
