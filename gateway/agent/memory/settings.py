@@ -78,3 +78,5 @@ class MemorySettings(_Section):
     """ByteRover."""
     openviking: MemoryServiceSettings = MemoryServiceSettings()
     """OpenViking."""
+    plugin: dict[str, SecretStr] = {}
+    """Settings of the plugin that `provider` names, over those of its own file in the home."""
