@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from http.client import HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,11 +47,13 @@ def url_of(web: WebSettings, path: str) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{web.port}/{path}"
 
 
-def ask(url: str, timeout: float) -> tuple[int, dict[str, Any]]:
+def ask(url: str, timeout: float, password: str = "") -> tuple[int, dict[str, Any]]:
     """Return the status and the JSON of an answer; a proxy of the environment has no part in it."""
-    opener = build_opener(ProxyHandler({}))
+    opener, headers = build_opener(ProxyHandler({})), {"Accept": "application/json"}
+    if password:
+        headers["Authorization"] = f"Basic {b64encode(f':{password}'.encode()).decode()}"
     try:
-        with opener.open(Request(url, headers={"Accept": "application/json"}), timeout=timeout) as answer:
+        with opener.open(Request(url, headers=headers), timeout=timeout) as answer:
             return answer.status, _document(answer.read(LONGEST))
     except HTTPError as error:
         with error:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateway.cli.health import ask, url_of
 from gateway.cli.output import Failure
-from gateway.errors import GatewayError
+from gateway.errors import ConfigError, GatewayError
 from gateway.log.redact import Redactor
 
 if TYPE_CHECKING:
@@ -110,18 +110,23 @@ def _unheard() -> Iterator[None]:
 
 def platforms(config: Config, seconds: float, *, running: bool) -> list[Probe]:
     """Ask the running gateway how its accounts are."""
+    from gateway.web.settings import read_password
+
     names = [account.name for account in config.accounts if account.enabled]
     if not running:
         return [Probe(name, ok=None, detail="no gateway runs") for name in names]
     try:
-        status, document = ask(url_of(config.settings.web, "readyz"), seconds)
+        password = read_password(config.settings.web, config.home.path)
+        status, document = ask(url_of(config.settings.web, "readyz"), seconds, password)
+    except ConfigError as error:
+        return [Probe(name, ok=None, detail=str(error)) for name in names]
     except Failure as error:
         why = f"{error.text}; it may have been started with another --port"
         return [Probe(name, ok=None, detail=why) for name in names]
     failed = document.get("failed")
     if status == 200 or isinstance(failed, dict):
         return [_platform(name, failed if isinstance(failed, dict) else {}) for name in names]
-    why = f"the gateway is {document.get('status', f'ill (HTTP {status})')} and tells no more without its password"
+    why = f"the gateway is {document.get('status', f'ill (HTTP {status})')} and tells no more: it has another password"
     return [Probe(name, ok=None, detail=why) for name in names]
 
 

@@ -26,6 +26,7 @@ from gateway.config.variables import Variables, expand, gather
 from gateway.errors import ConfigError
 from gateway.home import Home
 from gateway.log.redact import Redactor
+from gateway.web.settings import WebSettings, read_password
 
 SECRET_NAME = re.compile(r"(^|_)(API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD)$", re.IGNORECASE)
 
@@ -167,11 +168,19 @@ def _checked(
         accounts=tuple(account for account in made if account.platform in built),
         origins={said(unit.path): _origin(unit.node, unit.origin) for unit in units(tree, root)},
         warnings=tuple(dict.fromkeys(found.warnings)),
-        secrets=secrets,
+        secrets=secrets | _password(settings.web, home),
         document=tree,
         shape=root,
         color=_color(variables),
     )
+
+
+def _password(web: WebSettings, home: Home) -> frozenset[str]:
+    """Return the password of the pages, if it can be read; that it cannot is told where it is needed."""
+    try:
+        return frozenset({read_password(web, home.path)} - {""})
+    except ConfigError:
+        return frozenset()
 
 
 def _color(variables: Variables) -> bool | None:

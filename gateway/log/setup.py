@@ -28,8 +28,19 @@ from gateway.log.settings import LogSettings
 
 PARTS = {"compression": "gateway.agent.context"}
 """Names in `log.levels` that are not the name of a module of ours."""
-NOISY = ("aiogram.event", "alembic", "asyncio", "discord", "httpcore2", "httpx2", "openai", "slack_bolt", "slack_sdk")
-"""Libraries that tell every request; they are heard from warning on, unless everything is wanted or they are named."""
+NOISY = (
+    "aiogram.event",
+    "alembic",
+    "asyncio",
+    "discord",
+    "httpcore2",
+    "httpx2",
+    "openai",
+    "slack_bolt",
+    "slack_sdk",
+    "uvicorn",
+)
+"""Libraries that tell each request or step: heard from warning on, unless everything is wanted or they are named."""
 SERVER = ("uvicorn", "uvicorn.access", "uvicorn.error")
 """They bring handlers of their own."""
 LONGEST = 32 * 1024

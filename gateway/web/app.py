@@ -18,8 +18,8 @@ from gateway.web.chat.assets import Asset
 from gateway.web.chat.routes import chat_router
 from gateway.web.door import OwnerLink, login_router, owner_router
 from gateway.web.health import health_router
-from gateway.web.login import Password
-from gateway.web.security import ASSETS, Guard, refusal
+from gateway.web.login import Guesses, Password, Programs
+from gateway.web.security import ASSETS, Guard, Login, refusal
 from gateway.web.site import Site
 
 FILES = ("chat.css", "chat.js", "login.js", "icon.svg")
@@ -40,10 +40,12 @@ def create_app(site: Site) -> FastAPI:
     if site.chat is not None:
         app.include_router(chat_router())
         app.include_router(owner_router(OwnerLink(site.owner_token)))
-    password = Password(site.password) if site.password else None
-    if password is not None:
-        app.include_router(login_router(password))
-    app.add_middleware(Guard, exempt=_is_hook(hooks), logged_in=_login_check(site, password) if password else None)
+    login: Login | None = None
+    if site.password:
+        password, guesses = Password(site.password), Guesses()
+        app.include_router(login_router(password, guesses))
+        login = Login(_login_check(site, password), Programs(site.password, guesses).refuse)
+    app.add_middleware(Guard, exempt=_is_hook(hooks), login=login)
     return app
 
 

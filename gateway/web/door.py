@@ -14,11 +14,10 @@ from gateway.access import people
 from gateway.access.people import Visitor
 from gateway.errors import StorageError
 from gateway.web.chat.assets import Asset
-from gateway.web.login import Guesses, Password, peer_of
+from gateway.web.login import TOO_MANY, WRONG, Guesses, Password, peer_of
 from gateway.web.security import new_token, token_hash
 from gateway.web.site import Here, Site
 
-WRONG = "This is not the password."
 STALE_LINK = "This link has been used or is not of this gateway; it is printed anew at each start."
 
 
@@ -60,9 +59,9 @@ def owner_router(link: OwnerLink) -> APIRouter:
     return router
 
 
-def login_router(password: Password) -> APIRouter:
+def login_router(password: Password, guesses: Guesses) -> APIRouter:
     """Make the routes of the password."""
-    router, page, guesses = APIRouter(include_in_schema=False), Asset("login.html"), Guesses()
+    router, page = APIRouter(include_in_schema=False), Asset("login.html")
     one_at_a_time = asyncio.Lock()
 
     @router.get("/login")
@@ -76,7 +75,7 @@ def login_router(password: Password) -> APIRouter:
         peer = peer_of(request)
         if wait := math.ceil(guesses.wait(peer)):
             headers = {"retry-after": str(wait)}
-            raise HTTPException(429, f"Too many wrong passwords; try again in {wait} s.", headers)
+            raise HTTPException(429, TOO_MANY.format(wait=wait), headers)
         async with one_at_a_time:
             right = await asyncio.to_thread(password.matches, given)
         if not right:

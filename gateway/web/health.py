@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import platform
 
-from fastapi import APIRouter, HTTPException, Response
+from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
@@ -39,14 +39,14 @@ def health_router() -> APIRouter:
         return _status({} if site.started() else {"gateway": "starting"}, "starting")
 
     @router.get("/readyz")
-    async def ready(site: Here) -> Response:
-        """Say whether messages are taken. Details only where every asker is this machine or has logged in."""
+    async def ready(request: Request, site: Here) -> Response:
+        """Say whether messages are taken. Details only for this machine, or for who has given the password."""
         if site.draining():
             return _status({"gateway": DRAINING}, DRAINING)
         names = list(site.checks)
         results = await asyncio.gather(*(_outcome(site.checks[name], site.check_seconds) for name in names))
         failed = {name: result for name, result in zip(names, results, strict=True) if result}
-        return _status(failed, "not ready", details=not site.password)
+        return _status(failed, "not ready", details=request.state.trusted)
 
     @router.get("/metrics")
     async def metrics(site: Here) -> Response:

@@ -6,14 +6,22 @@ ends every login. How often one may guess is limited per address.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hashlib
 import hmac
+import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 
 from starlette.requests import Request
+from starlette.responses import Response
 
+from gateway.web.security import refusal
+
+WRONG = "This is not the password."
+TOO_MANY = "Too many wrong passwords; try again in {wait} s."
 LOGIN_DAYS = 30
 FREE_GUESSES = 5
 LONGEST_WAIT = 60.0
@@ -73,6 +81,41 @@ class Guesses:
 
     def succeeded(self, peer: str) -> None:
         self._peers.pop(peer, None)
+
+
+class Programs:
+    """
+    Programs keep no cookies, so they send the password along: as HTTP Basic with any name, or as a Bearer token.
+
+    A browser's page never sends it, so this opens only what changes nothing and a program may want to read.
+    """
+
+    def __init__(self, password: str, guesses: Guesses) -> None:
+        self._password = password.encode("utf-8", "surrogatepass")
+        self._guesses = guesses
+
+    def refuse(self, request: Request) -> Response | None:
+        """Return what a program hears whose password is wrong; None where it is right."""
+        peer = peer_of(request)
+        if wait := math.ceil(self._guesses.wait(peer)):
+            return refusal(request.scope, 429, TOO_MANY.format(wait=wait), {"retry-after": str(wait)})
+        given = _given(request.headers.get("authorization", ""))
+        if not hmac.compare_digest(given, self._password):
+            self._guesses.failed(peer)
+            return refusal(request.scope, 401, WRONG, {"www-authenticate": 'Basic realm="hermes-gateway"'})
+        self._guesses.succeeded(peer)
+        return None
+
+
+def _given(authorization: str) -> bytes:
+    """Return the password in the header, empty where there is none."""
+    scheme, _, value = authorization.partition(" ")
+    if scheme.lower() == "bearer":
+        return value.strip().encode("latin-1", "replace")
+    try:
+        return base64.b64decode(value, validate=True).partition(b":")[2] if scheme.lower() == "basic" else b""
+    except (binascii.Error, ValueError):
+        return b""
 
 
 def peer_of(request: Request) -> str:

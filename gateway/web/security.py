@@ -11,7 +11,7 @@ import hashlib
 import html
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -28,6 +28,8 @@ PROXIED = frozenset({"forwarded", "via", "x-real-ip"})
 PAGES = frozenset({"/", "/owner"})
 OPEN_PATHS = frozenset({"/login", "/healthz", "/startupz", "/readyz"})
 """Answered without a login: they say nothing beyond a status."""
+FOR_PROGRAMS = frozenset({"/metrics", "/readyz", "/version", "/openapi.json"})
+"""What a program may read that sends the password along."""
 PRIVATE, ASSETS = "/chat/", "/assets/"
 
 SET_PASSWORD = (
@@ -112,11 +114,19 @@ class Cookie:
         )
 
 
-def refusal(scope: Scope, status: int, sentence: str) -> Response:
+def refusal(scope: Scope, status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
     """Say no, in the form the asker can show."""
     if "text/html" in Headers(scope=scope).get("accept", ""):
-        return PlainTextResponse(sentence, status)
-    return JSONResponse({"error": sentence}, status)
+        return PlainTextResponse(sentence, status, headers)
+    return JSONResponse({"error": sentence}, status, headers)
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """How the password is asked for: has a browser given it, and what does a program hear that sends a wrong one."""
+
+    known: Callable[[Request], bool]
+    refuse_program: Callable[[Request], Response | None]
 
 
 class Guard:
@@ -124,13 +134,11 @@ class Guard:
     Lets through what may be served, and puts the security headers on every answer.
 
     `exempt` says of a scope that it goes to an adapter's hook, which proves its caller by a signature of its own.
-    `logged_in` is None where there is no password.
+    `login` is None where there is no password. Whether the asker is trusted is left in ``request.state.trusted``.
     """
 
-    def __init__(
-        self, app: ASGIApp, *, exempt: Callable[[Scope], bool], logged_in: Callable[[Request], bool] | None
-    ) -> None:
-        self._app, self._exempt, self._logged_in = app, exempt, logged_in
+    def __init__(self, app: ASGIApp, *, exempt: Callable[[Scope], bool], login: Login | None) -> None:
+        self._app, self._exempt, self._login = app, exempt, login
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or self._exempt(scope):
@@ -150,15 +158,27 @@ class Guard:
 
     def _refuse(self, scope: Scope) -> Response | None:
         headers, path = Headers(scope=scope), scope["path"]
-        if self._logged_in is None and not from_here(scope, headers):
+        if self._login is None and not from_here(scope, headers):
             return refusal(scope, 403, SET_PASSWORD)
         if path in PAGES and headers.get("sec-fetch-site") in {"cross-site", "same-site"}:
             return _ask_again(scope)
-        if self._logged_in is not None and not _open(path) and not self._logged_in(Request(scope)):
-            return _to_login(scope)
+        Request(scope).state.trusted = self._login is None
+        if self._login is not None and (answer := self._ask(self._login, scope, headers)) is not None:
+            return answer
         if (scope["method"] not in SAFE or path.startswith(PRIVATE)) and not from_our_page(headers):
             return refusal(scope, 403, OTHER_ORIGIN)
         return None
+
+    def _ask(self, login: Login, scope: Scope, headers: Headers) -> Response | None:
+        """Return what is said to somebody who has not given the password; on an open path nobody need."""
+        request, path = Request(scope), scope["path"]
+        trusted = login.known(request)
+        if not trusted and path in FOR_PROGRAMS and "authorization" in headers:
+            if (answer := login.refuse_program(request)) is not None:
+                return answer
+            trusted = True
+        request.state.trusted = trusted
+        return None if trusted or _open(path) else _to_login(scope)
 
 
 def _open(path: str) -> bool:

@@ -24,7 +24,7 @@ class WebSettings(BaseModel):
     admin_password_file: str = ""
     """A file that holds the password of the pages. Without one only this machine is served."""
     metrics: bool = True
-    """Serve /metrics."""
+    """Serve /metrics. With a password set, a program sends it along: as HTTP Basic with any name, or as Bearer."""
 
     @field_validator("api_keys")
     @classmethod

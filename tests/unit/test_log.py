@@ -448,6 +448,15 @@ class TestLevels:
             "event warning",
         ]
 
+    @pytest.mark.parametrize(("level", "heard"), [("info", ["cannot serve"]), ("debug", ["Started", "cannot serve"])])
+    def test_what_the_server_says_of_its_own_start_is_heard_only_where_everything_is(
+        self, home: Home, level: str, heard: list[str]
+    ) -> None:
+        with writing(home, level=level) as log:
+            logging.getLogger("uvicorn.error").info("Started")
+            logging.getLogger("uvicorn.error").error("cannot serve")
+        assert [line["event"] for line in log.lines] == heard
+
     def test_debug_is_everything(self, home: Home) -> None:
         assert len(self.events(home, level="debug")) == 12
 

@@ -173,6 +173,11 @@ class TestSecretsInFiles:
             assert config.settings.gateway.database == "postgresql://u:pw123456@h/d"
             assert "pw123456" in config.secrets
 
+    def test_the_password_of_the_pages_is_a_secret_like_any_other(self, read: Read, tmp_path: Path) -> None:
+        (tmp_path / "admin_password").write_text("open sesame\n")
+        assert "open sesame" in read("web: {admin_password_file: admin_password}").secrets
+        assert read("web: {admin_password_file: nowhere}").secrets == frozenset()
+
     def test_secrets_of_platforms_and_lists_have_files_too(self, read: Read, tmp_path: Path) -> None:
         (tmp_path / "token").write_text("123456:" + "a" * 35)
         (tmp_path / "key").write_text("sk-fallback")

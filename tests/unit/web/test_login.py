@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import httpx2
 import pytest
 
 from gateway.access import people
-from gateway.errors import ConfigError
+from gateway.errors import ConfigError, StorageError
 from gateway.web.login import FREE_GUESSES, LOGIN_DAYS, Guesses, Password
 from gateway.web.settings import WebSettings, read_password
 from tests.unit.web.conftest import Message, Office
@@ -62,6 +63,50 @@ async def test_probes_need_no_password_and_say_no_more_than_a_status(office: Off
     async with guarded(office) as probe:
         answer = await probe.get(path)
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+
+
+def basic(password: str, name: str = "prometheus") -> dict[str, str]:
+    return {"authorization": "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()}
+
+
+@pytest.mark.parametrize("header", [basic(SECRET), basic(SECRET, ""), {"authorization": f"Bearer {SECRET}"}], ids=str)
+async def test_a_program_may_send_the_password_along(office: Office, header: dict[str, str]) -> None:
+    async def broken() -> None:
+        raise StorageError("the disk is full")
+
+    site = office.with_site(password=SECRET, checks={"database": broken})
+    async with office.browser(site, headers=header, **ELSEWHERE) as program:
+        metrics = await program.get("/metrics")
+        ready = await program.get("/readyz")
+    assert (metrics.status_code, ready.status_code) == (200, 503)
+    assert "hermes_gateway_" in metrics.text
+    assert ready.json()["failed"] == {"database": "the disk is full"}
+
+
+@pytest.mark.parametrize(
+    "header", ["Bearer no", "Bearer", "Basic !", f"Digest {SECRET}", basic("no")["authorization"], ""], ids=str
+)
+async def test_a_program_with_a_wrong_password_is_told_so(office: Office, header: str) -> None:
+    async with guarded(office, headers={"authorization": header}) as program:
+        answer = await program.get("/metrics")
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"].startswith("Basic")
+    assert "password" in answer.json()["error"]
+
+
+async def test_a_program_that_guesses_waits_like_a_person(office: Office) -> None:
+    async with guarded(office) as program:
+        codes = [(await program.get("/metrics", headers=basic(f"no {n}"))).status_code for n in range(FREE_GUESSES)]
+        late = await program.get("/metrics", headers=basic(SECRET))
+        assert codes == [401] * FREE_GUESSES
+        assert (late.status_code, (await log_in(program)).status_code) == (429, 429)
+        assert int(late.headers["retry-after"]) >= 1
+
+
+@pytest.mark.parametrize("path", ["/", "/chat/conversation", "/owner?token=once-only"])
+async def test_the_pages_are_not_opened_that_way(office: Office, path: str) -> None:
+    async with guarded(office, headers=basic(SECRET)) as program:
+        assert (await program.get(path)).status_code in {303, 401}
 
 
 async def test_a_wrong_password_opens_nothing(office: Office) -> None:
