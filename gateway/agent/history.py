@@ -9,7 +9,7 @@ message that called, in the order of its calls. The system's prompt is the sessi
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 
 import orjson
@@ -18,6 +18,7 @@ from gateway.messages import Message, ToolCall
 from gateway.types import clean
 
 INTERRUPTED = "[interrupted: this call did not end, and it is not known whether it had an effect]"
+NOT_BEGUN = "[not run: the turn ended before this call began]"
 NO_ANSWER = "[no answer was given]"
 
 _Results = dict[tuple[int, str], list[Message]]
@@ -60,9 +61,16 @@ def _result(found: list[Message], call: ToolCall) -> Message:
     return result if result.call_id == call.id else replace(result, call_id=call.id)
 
 
-def unanswered(call: ToolCall) -> Message:
-    """Return the result that stands for a call that was cut off."""
-    return Message("tool", INTERRUPTED, call_id=call.id, name=call.name)
+def unanswered(call: ToolCall, *, begun: bool = True) -> Message:
+    """Return the result that stands for a call that was cut off, or never `begun`."""
+    return Message("tool", INTERRUPTED if begun else NOT_BEGUN, call_id=call.id, name=call.name)
+
+
+def closing(said: Sequence[Message], begun: Set[str]) -> list[Message]:
+    """Return a result for every call of an ended turn that has none; `begun` are the ids of those that were started."""
+    results = {message.call_id for message in said}
+    calls = [call for message in said for call in message.calls if call.id not in results]
+    return [unanswered(call, begun=call.id in begun) for call in calls]
 
 
 def _add(repaired: list[Message], message: Message) -> None:

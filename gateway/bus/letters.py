@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -74,14 +75,23 @@ def arrivals(connection: Connection, which: Which, limit: int) -> list[Arrival]:
     return [Arrival(event=unpack(row["event"]), **{name: row[name] for name in names}) for row in newest]
 
 
-def revive(connection: Connection, ids: Sequence[int]) -> list[str]:
-    """Let dead letters wait again with all their attempts; return the lanes to hint at."""
-    rows = update(inbox).where(inbox.c.id.in_(ids), inbox.c.state == "dead")
-    found = connection.execute(rows.values(state="waiting", attempts=0, not_before=0.0).returning(inbox.c.lane))
-    return sorted(set(found.scalars()))
+def revive(connection: Connection, ids: Sequence[int]) -> list[int]:
+    """
+    Let dead letters wait again with all their attempts; return the ids of those that were dead.
+
+    They are a new turn, in the conversation as it is by then; what their attempts had stored is history and is not
+    continued. Those that came together come together again.
+    """
+    query = select(inbox.c.id, inbox.c.turn).where(inbox.c.id.in_(ids), inbox.c.state == "dead")
+    rows = connection.execute(query.order_by(inbox.c.id).with_for_update()).all()
+    fresh = {"state": "waiting", "attempts": 0, "not_before": 0.0}
+    for turn in {row.turn for row in rows}:
+        together = update(inbox).where(inbox.c.id.in_([row.id for row in rows if row.turn == turn]))
+        connection.execute(together.values(turn=uuid.uuid4().hex, **fresh))
+    return [row.id for row in rows]
 
 
-def discard(connection: Connection, ids: Sequence[int], reason: str) -> int:
-    """Give up waiting or dead rows for good; return how many there were."""
+def discard(connection: Connection, ids: Sequence[int], reason: str) -> list[int]:
+    """Give up waiting or dead rows for good; return the ids of those that were."""
     rows = update(inbox).where(inbox.c.id.in_(ids), inbox.c.state.in_(("waiting", "dead")))
-    return connection.execute(rows.values(state="discarded", reason=reason)).rowcount
+    return list(connection.execute(rows.values(state="discarded", reason=reason).returning(inbox.c.id)).scalars())

@@ -117,8 +117,7 @@ def retry(output: Output, *, ids: tuple[int, ...], inbound: bool) -> int:
     from gateway.bus import letters
     from gateway.delivery import outbox
 
-    again = letters.revive if inbound else outbox.retry
-    code = _each(output, ids, "retried", lambda connection, id: bool(again(connection, [id])))
+    code = _act(output, ids, "retried", letters.revive if inbound else outbox.retry)
     output.note("a gateway that runs takes it up within 5 seconds, another at its start")
     return code
 
@@ -127,29 +126,25 @@ def retry(output: Output, *, ids: tuple[int, ...], inbound: bool) -> int:
 @numbered
 @inbound
 def discard(output: Output, *, ids: tuple[int, ...], inbound: bool) -> int:
-    """Give up refused parts for good, or with --in messages that wait or are dead letters; their rows stay."""
+    """Give up refused parts for good, or with --in messages that wait or are dead letters; they stay listed a while."""
     from gateway.bus import letters
     from gateway.delivery import outbox
 
-    def one(connection: Connection, id: int) -> bool:
-        count = letters.discard(connection, [id], BY_HAND) if inbound else outbox.discard(connection, [id])
-        return count > 0
-
-    return _each(output, ids, "discarded", one)
+    return _act(output, ids, "discarded", partial(letters.discard, reason=BY_HAND) if inbound else outbox.discard)
 
 
-def _each(output: Output, ids: tuple[int, ...], done: str, act: Callable[[Connection, int], bool]) -> int:
-    """Act on each of the rows, all in one transaction; a row that is in no state for it is named."""
+def _act(output: Output, ids: tuple[int, ...], done: str, act: Callable[[Connection, list[int]], list[int]]) -> int:
+    """Act on the rows, all in one transaction; a row that is in no state for it is named."""
     from gateway.cli.listing import numbers
     from gateway.cli.opened import in_rooms
 
     wanted = list(dict.fromkeys(ids))
 
     async def work(rooms: Rooms) -> list[int]:
-        return await rooms.database.write(lambda connection: [id for id in wanted if act(connection, id)])
+        return await rooms.database.write(lambda connection: act(connection, wanted))
 
-    found = in_rooms(output, work)
-    missing = [id for id in wanted if id not in found]
+    acted = in_rooms(output, work)
+    found, missing = [id for id in wanted if id in acted], [id for id in wanted if id not in acted]
     if not found:
         hint = "hermes-gateway deliveries list --dead shows those that can be, with --in for messages"
         raise Failure(f"{numbers(missing)}: nothing there can be {done}", code=exits.NOT_FOUND, hint=hint)

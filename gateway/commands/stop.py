@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gateway.agent import journal
-from gateway.agent.history import unanswered
+from gateway.agent.history import closing
 from gateway.agent.journal import Ending
 from gateway.bus import lanes, reports
 from gateway.bus.lanes import Stopped
@@ -56,15 +56,9 @@ def _keep(connection: Connection, prepare: Prepare, asked: Asked, stopped: Stopp
         if message_id:
             outbox.add(connection, prepare.parts(Reply(f"{text}\n\n{STOPPED}".strip()), address, edits=message_id))
     outbox.end_live(connection, stopped.turn)
-    rest = _rest(said, stopped, shown)
+    begun = journal.started_calls(connection, stopped.turn)
+    rest = [*([] if said else [user_message(stopped.events)]), *closing(said, begun)]
+    rest.append(Message("assistant", f"{shown}\n\n{STOPPED}".strip()))
     session, lane = stopped.session_id, str(asked.key)
     store.append(connection, session, stopped.turn, rest)
     journal.finish(connection, stopped.turn, lane, session, Ending("stopped"))
-
-
-def _rest(said: tuple[Message, ...], stopped: Stopped, shown: str) -> list[Message]:
-    """Return what completes the turn: the user's message, a result for every open call, the text that was shown."""
-    rest = [] if said else [user_message(stopped.events)]
-    results = {message.call_id for message in said}
-    rest += [unanswered(call) for message in said for call in message.calls if call.id not in results]
-    return [*rest, Message("assistant", f"{shown}\n\n{STOPPED}".strip())]

@@ -224,17 +224,17 @@ def _delivery(row: RowMapping) -> Delivery:
     return Delivery(text=_PART.validate_json(row["part"]).markdown, **{name: row[name] for name in names})
 
 
-def retry(connection: Connection, ids: Sequence[int]) -> list[str]:
-    """Send refused parts again, as new tries; return the queues to wake."""
+def retry(connection: Connection, ids: Sequence[int]) -> list[int]:
+    """Send refused parts again, as new tries; return the ids of those that were refused."""
     rows = update(outbox).where(outbox.c.id.in_(ids), outbox.c.state == "refused")
     values = {"state": "waiting", "attempts": 0, "doubts": 0, "not_before": 0.0, "created": now()}
-    return sorted(set(connection.execute(rows.values(values).returning(outbox.c.queue)).scalars()))
+    return list(connection.execute(rows.values(values).returning(outbox.c.id)).scalars())
 
 
-def discard(connection: Connection, ids: Sequence[int]) -> int:
-    """Give up refused parts for good; return how many there were."""
+def discard(connection: Connection, ids: Sequence[int]) -> list[int]:
+    """Give up refused parts for good; return the ids of those that were."""
     rows = update(outbox).where(outbox.c.id.in_(ids), outbox.c.state == "refused")
-    return connection.execute(rows.values(state="discarded")).rowcount
+    return list(connection.execute(rows.values(state="discarded").returning(outbox.c.id)).scalars())
 
 
 def shown(connection: Connection, address: str, limit: int) -> list[Shown]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from structlog.contextvars import bound_contextvars
 
 from gateway.agent import journal
+from gateway.agent.history import closing
 from gateway.agent.journal import Ending
 from gateway.bus import lanes, letters, reports
 from gateway.bus.claims import TURNS_TOPIC, Claims
@@ -25,6 +26,7 @@ from gateway.delivery.prepare import Prepare
 from gateway.delivery.sender import Sender
 from gateway.errors import Fenced, StorageError
 from gateway.metrics import Metrics
+from gateway.sessions import store
 from gateway.storage.database import Connection, Database
 from gateway.turns.answer import Answers
 from gateway.types import Reply, SessionKey
@@ -36,8 +38,8 @@ POLL_SECONDS = 2.0
 AWAY_SECONDS = 2.0
 """Pause before a lane is tried again whose claim the database refused."""
 GIVEN_UP = (
-    "I tried three times and could not deal with your message ({reason}). It is kept for the operator, "
-    "who can see it with: hermes-gateway deliveries list --in --dead"
+    "I tried three times and could not deal with your message ({reason}). It is kept for the operator: "
+    "hermes-gateway deliveries list --in --dead"
 )
 
 
@@ -241,6 +243,8 @@ class Turns:
                 return [], []
             reason = buried[0].reason or "the gateway was interrupted each time"
             session = reports.standing(connection, key).session_id
+            begun = journal.started_calls(connection, found.turn)
+            store.append(connection, session, found.turn, closing(store.of_turn(connection, found.turn), begun))
             journal.finish(connection, found.turn, str(key), session, Ending("failed", problem=reason))
             # Where an attempt was showing something, the sentence takes its place.
             shown = {address: message_id for address, message_id, _ in outbox.lives(connection, found.turn)}

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from gateway.agent.history import INTERRUPTED, NO_ANSWER
+from gateway.bus import letters
+from gateway.contracts.model import Completed
 from gateway.delivery import outbox
 from gateway.errors import AdapterError, Ambiguous, Unacceptable
+from gateway.messages import Message, ToolCall
+from gateway.storage.database import Connection
+from gateway.toolkit.function import tool
 from gateway.types import Address, Part, Receipt, Rendered
 from tests.fakes.model import DrivenModel
 from tests.fakes.platform import FakePlatform
@@ -88,3 +94,67 @@ async def test_what_a_given_up_turn_was_showing_does_not_look_unfinished_for_eve
         chat.say("again")
         await chat.sees("one two 2")
         assert [text.split()[0] for text in chat.texts()] == ["I", "one"]
+
+
+async def given_up(house: House) -> None:
+    """Three kills, of which the first cut a call off."""
+    began = asyncio.Event()
+
+    @tool()
+    async def dig() -> str:
+        """Dig."""
+        began.set()
+        await asyncio.Event().wait()
+        return "treasure"
+
+    def answer(messages: Sequence[Message]) -> Completed | str:
+        fresh = len(messages) == 2 and not began.is_set()
+        return Completed("", (ToolCall("1", "dig", "{}"),)) if fresh else f"you said: {messages[-1].content}"
+
+    house.give_tools([dig])
+    house.models[""] = DrivenModel(answer)
+    async with house.running(kill=True) as chat:
+        chat.say("dig")
+        await began.wait()
+    house.model.gate.clear()
+    for _ in range(2):
+        house.model.begun.clear()
+        async with house.running(kill=True):
+            await house.model.begun.wait()
+    house.model.gate.set()
+    house.model.asked.clear()
+
+
+async def revive(house: House) -> None:
+    def job(connection: Connection) -> list[int]:
+        return letters.revive(connection, [letter.id for letter in letters.dead(connection)])
+
+    assert await house.database.write(job)
+
+
+def heard(house: House) -> list[list[str]]:
+    """What the model was shown with each request."""
+    return [[message.content for message in asked if message.role != "system"] for asked in house.model.asked]
+
+
+async def test_a_dead_letter_revived_after_new_is_answered_in_the_new_conversation(small: House) -> None:
+    await given_up(small)
+    async with small.running() as chat:
+        await chat.sees("I tried three times")
+        chat.say("/new")
+        await chat.sees("A new conversation begins.")
+        await revive(small)
+        chat.say("and fill it in")
+        await chat.sees("you said: and fill it in")
+        assert "you said: dig" in chat.texts()
+    assert heard(small) == [["dig"], ["dig", "you said: dig", "and fill it in"]]
+
+
+async def test_a_dead_letter_revived_in_its_conversation_finds_there_what_its_attempts_did(small: House) -> None:
+    await given_up(small)
+    async with small.running() as chat:
+        await chat.sees("I tried three times")
+        await revive(small)
+        chat.say("and fill it in")
+        await chat.sees("you said: and fill it in")
+    assert heard(small)[0] == ["dig", "", INTERRUPTED, NO_ANSWER, "dig"]

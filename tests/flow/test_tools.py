@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from gateway.agent.history import INTERRUPTED, NOT_BEGUN
 from gateway.contracts.model import Completed
 from gateway.messages import Message, ToolCall
 from gateway.toolkit.function import Tool, tool
@@ -200,3 +201,28 @@ async def test_a_tool_with_a_bug_is_an_answer_and_not_the_end_of_the_turn(house:
     async with house.running() as chat:
         chat.say("do it")
         await chat.sees("done: ")
+
+
+async def test_stop_tells_a_call_that_was_cut_off_from_one_that_never_began(house: House) -> None:
+    began = asyncio.Event()
+
+    @tool()
+    async def dig(word: str) -> str:
+        """Dig.
+
+        Args:
+            word: Where.
+        """
+        began.set()
+        await asyncio.Event().wait()
+        return word
+
+    house.give_tools([dig])
+    house.models[""] = calling(ToolCall("1", "dig", '{"word":"here"}'), ToolCall("2", "dig", '{"word":"there"}'))
+    async with house.running() as chat:
+        chat.say("dig here and there")
+        await began.wait()
+        chat.say("/stop")
+        await chat.sees("Stopped.")
+        chat.say("what happened?")
+        await chat.sees(f"done: {INTERRUPTED} | {NOT_BEGUN}")
