@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 import zlib
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from pydantic import TypeAdapter
-from pydantic_core import PydanticSerializationError
-from sqlalchemy import ColumnElement, Connection, RowMapping, bindparam, func, insert, literal, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, bindparam, func, insert, literal, or_, select, update
 
 from gateway.bus.order import PAUSES, Dead, Run, Wait, Waiting, decide
 from gateway.errors import Fenced
 from gateway.storage.clock import now
+from gateway.storage.packing import pack
 from gateway.storage.tables import INBOX_OPEN, facts, inbox, lanes, sessions, turns
 from gateway.storage.upsert import Upsert, upsert
-from gateway.types import Event, Role, SessionKey, clean
+from gateway.types import Event, Role, SessionKey
 
 SHARDS = 64
 """Stored in the database; a process that counts otherwise refuses to start."""
@@ -31,13 +30,6 @@ _EVENT = TypeAdapter(Event)
 def shard_of(name: str) -> int:
     """Return the shard of a lane's key or of a target's queue."""
     return zlib.crc32(name.encode("utf-8", "surrogatepass")) % SHARDS
-
-
-def pack(event: Event) -> str:
-    try:
-        return _EVENT.dump_json(event).decode()
-    except PydanticSerializationError:  # a lone surrogate, which may stand in any text a platform gives
-        return clean(json.dumps(_EVENT.dump_python(event, mode="json"), ensure_ascii=False))
 
 
 def unpack(data: str) -> Event:
@@ -167,7 +159,7 @@ def _insert(
     row = {
         "k": str(key),
         "what": event_key,
-        "packed": pack(event),
+        "packed": pack(_EVENT, event),
         "as_role": str(role),
         "is_command": command,
         "in_burst": bool(event.burst),
@@ -329,12 +321,16 @@ def _running(rows: Sequence[RowMapping]) -> str:
     return next((str(row["turn"]) for row in running or begun), "")
 
 
-def waiting_lanes(connection: Connection, shards: Set[int]) -> list[str]:
-    """Return every lane of these shards that has open rows, the longest waiting first."""
+def waiting_lanes(connection: Connection, shards: Set[int], out: Set[str] = frozenset()) -> list[str]:
+    """
+    Return every lane of these shards that has open rows, the longest waiting first.
+
+    Of lanes that are `out` the rows of turns do not count: their claimer knows of them.
+    """
     query = (
         select(inbox.c.lane, func.min(inbox.c.id).label("first"))
         .join(lanes, lanes.c.key == inbox.c.lane)
-        .where(INBOX_OPEN, lanes.c.shard.in_(shards))
+        .where(INBOX_OPEN, lanes.c.shard.in_(shards), or_(inbox.c.turn == "", inbox.c.lane.not_in(out)))
         .group_by(inbox.c.lane)
         .order_by("first")
     )

@@ -16,6 +16,7 @@ from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, 
 from gateway.bus.lanes import shard_of
 from gateway.bus.letters import Which
 from gateway.storage.clock import now
+from gateway.storage.packing import pack
 from gateway.storage.tables import OUTBOX_OPEN, OUTBOX_REFUSED, live, outbox
 from gateway.storage.upsert import upsert
 from gateway.types import Address, Part
@@ -95,7 +96,7 @@ def _row(item: Outgoing, turn: str) -> dict[str, object]:
         "shard": shard_of(item.address.queue),
         "address": str(item.address),
         "turn": turn,
-        "part": _PART.dump_json(item.part).decode(),
+        "part": pack(_PART, item.part),
         "edits": item.edits,
     }
 
@@ -159,7 +160,7 @@ def doubt(connection: Connection, taken: Taken, part: Part, seconds: float) -> N
         connection,
         taken.id,
         doubts=taken.doubts + 1,
-        part=_PART.dump_json(part).decode(),
+        part=pack(_PART, part),
         state="waiting",
         not_before=now() + literal(seconds),
     )
@@ -167,7 +168,7 @@ def doubt(connection: Connection, taken: Taken, part: Part, seconds: float) -> N
 
 def plainer(connection: Connection, id: int, part: Part) -> None:
     """The platform refused the form: try once without markup."""
-    _set(connection, id, state="waiting", plain=True, part=_PART.dump_json(part).decode(), not_before=0)
+    _set(connection, id, state="waiting", plain=True, part=pack(_PART, part), not_before=0)
 
 
 def anew(connection: Connection, id: int) -> None:

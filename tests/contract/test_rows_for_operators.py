@@ -11,14 +11,14 @@ from sqlalchemy import text
 from gateway.bus import bindings, letters, reports
 from gateway.bus.letters import Which
 from gateway.delivery import outbox
-from gateway.delivery.outbox import Outgoing
+from gateway.delivery.outbox import Outgoing, Taken
 from gateway.errors import ConfigError, StorageError
 from gateway.messages import Message
 from gateway.sessions import store
 from gateway.storage import figures, lease
 from gateway.storage.database import Connection, Database
 from gateway.storage.inspection import inspect
-from gateway.types import Address, Part, Rendered
+from gateway.types import Address, Button, Part, Rendered
 from tests.contract.lane import Lane, key
 
 CHAT = Address(platform="fake", chat="1")
@@ -61,6 +61,14 @@ async def test_parts_are_listed_by_what_became_of_them(database: Database, which
     listed = await database.read(lambda connection: outbox.listed(connection, which, 10))
     assert [one.text for one in listed] == said
     assert await database.read(lambda connection: outbox.listed(connection, which, 1)) == listed[:1]
+
+
+async def test_a_button_with_half_a_character_is_kept_and_sent_without_it(database: Database) -> None:
+    part = Part(Rendered("choose", 6), "choose", buttons=(Button("half \ud83d", "v\0"),))
+    await database.write(lambda connection: outbox.add(connection, [Outgoing(CHAT, part)]))
+    taken = await database.write(lambda connection: outbox.take(connection, CHAT.queue))
+    assert isinstance(taken, Taken)
+    assert taken.part.buttons == (Button("half \ufffd", "v"),)
 
 
 async def test_the_fate_of_an_event_follows_it(lane: Lane) -> None:
