@@ -1,6 +1,6 @@
 """A conversation of the command line: a message goes the way of every other, and its answer is read from the rows.
 
-Where a gateway runs on the home it takes the turn, and finds it by itself within seconds. Where none does, this process
+Where a gateway runs on the home it sees that something was written, and takes the turn. Where none does, this process
 is one for as long as the turn takes, and serves nothing but the command line.
 """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence, Set
+from contextlib import aclosing
 
 from gateway.bus import lanes
 from gateway.bus.lanes import Claimed, Later, shard_of
@@ -73,17 +74,18 @@ class Claims:
             self._ready.put_nowait(lane)
 
     async def sweep(self) -> None:
-        """Offer whatever waits in our shards, every few seconds."""
-        while True:
-            await asyncio.sleep(SWEEP_SECONDS)
-            await self.look(self._shards.held)
+        """Offer whatever waits in our shards, every few seconds and where another process has written."""
+        async with aclosing(self._database.changes(SWEEP_SECONDS)) as changes:
+            async for _ in changes:
+                await self.look(self._shards.held)
 
     async def look(self, shards: Set[int]) -> None:
-        """Offer whatever waits in these shards."""
+        """Offer whatever waits in these shards; of a lane whose turn is out, only what the turn does not hold."""
         if not shards:
             return
+        out = frozenset(self._out)
         try:
-            for lane in await self._database.read(lambda connection: lanes.waiting_lanes(connection, shards)):
+            for lane in await self._database.read(lambda connection: lanes.waiting_lanes(connection, shards, out)):
                 self.offer(lane)
         except StorageError as error:
             log.error("waiting messages could not be read: %s", error)

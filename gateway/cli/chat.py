@@ -38,7 +38,7 @@ def chat(output: Output, *, message: str | None, session: str) -> int:
     Talk with the agent in this terminal, as the owner.
 
     Without -m each line is a message, until Ctrl-D; Ctrl-C stops the answer under way, /help lists commands. A gateway
-    that runs on this home answers, within seconds; where none does, this command answers by itself.
+    that runs on this home answers; where none does, this command answers by itself.
     """
     if message is None and output.options.json:
         raise Failure("--json prints one document, which is the answer to -m TEXT", code=exits.USAGE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -40,6 +40,12 @@ class Database(Resource, ABC):
     @abstractmethod
     async def read(self, job: Job[T]) -> T:
         """Run a job that only reads; it sees every write that has returned."""
+
+    async def changes(self, seconds: float) -> AsyncGenerator[None, None]:
+        """Yield every so many seconds, and earlier where another process may have written, if that can be told."""
+        while True:
+            await asyncio.sleep(seconds)
+            yield
 
 
 async def in_thread(pool: ThreadPoolExecutor, run: Callable[[], T]) -> T:

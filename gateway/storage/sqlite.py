@@ -7,9 +7,9 @@ import logging
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,8 @@ log = logging.getLogger(__name__)
 SHARE = 64
 """Jobs that may share one commit; more wait for the next."""
 READERS = 3
+WATCH_SECONDS = 0.15
+"""How soon it is seen that another process has written."""
 BUSY_SECONDS = 10.0
 """How long a job waits for another process (a CLI command) that writes."""
 
@@ -94,6 +96,17 @@ class SQLite(Database):
             raise StorageError(NOT_OPEN)
         return await in_thread(self._readers, lambda: self._once(self._reading, job))
 
+    async def changes(self, seconds: float) -> AsyncGenerator[None, None]:
+        """Ask a number that rises with every commit of another connection: some microseconds, and no disk is read."""
+        clock = asyncio.get_running_loop().time
+        with closing(sqlite3.connect(self._path, timeout=0, isolation_level=None)) as watching:
+            seen, since = _version(watching), clock()
+            while True:
+                await asyncio.sleep(min(WATCH_SECONDS, seconds))
+                if (now := _version(watching)) != seen or clock() - since >= seconds:
+                    seen, since = now, clock()
+                    yield
+
     def _once(self, engine: Engine, job: Job[T]) -> T:
         with told(self._path), engine.begin() as connection:
             return job(connection)
@@ -153,6 +166,14 @@ class SQLite(Database):
             self._loop.call_soon_threadsafe(hand_over)
         except RuntimeError:
             log.warning("the event loop ended before it heard of %d writes; they are stored", len(batch))
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    """Return the number of the newest commit this connection has seen (sqlite.org/pragma.html#pragma_data_version)."""
+    try:
+        return int(connection.execute("PRAGMA data_version").fetchone()[0])
+    except sqlite3.Error:
+        return -1  # locked, or gone; whoever reads now is told which
 
 
 @dataclass(frozen=True, slots=True)

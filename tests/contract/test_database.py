@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing, suppress
 from pathlib import Path
 
 import pytest
@@ -268,3 +268,28 @@ async def test_flags_and_numbers_come_back_as_they_went(database: Database) -> N
     await database.write(lambda connection: connection.execute(insert(people).values(**row)))
     found = await database.read(lambda connection: connection.execute(select(people)).mappings().one())
     assert dict(found) == row
+
+
+async def test_whoever_waits_for_changes_hears_now_and_then(database: Database) -> None:
+    async with aclosing(database.changes(0.01)) as changes:
+        await anext(changes)
+        await anext(changes)
+
+
+async def test_what_another_process_writes_to_a_file_is_heard_long_before(tmp_path: Path) -> None:
+    async with (
+        open_database("sqlite:///state.db", tmp_path) as mine,
+        open_database("sqlite:///state.db", tmp_path) as others,
+        asyncio.TaskGroup() as group,
+        aclosing(mine.changes(1e9)) as changes,
+    ):
+        heard = group.create_task(_next(changes))
+        await asyncio.sleep(0)  # it has begun to watch
+        await others.write(put("news"))
+        async with asyncio.timeout(30):
+            await heard
+        assert "news" in await mine.read(names)
+
+
+async def _next(changes: AsyncGenerator[None, None]) -> None:
+    await anext(changes)

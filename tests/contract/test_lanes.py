@@ -577,6 +577,16 @@ async def test_a_lane_is_found_while_its_turn_runs_since_the_one_who_runs_it_may
     assert await lane.database.read(lambda connection: lanes.waiting_lanes(connection, everything)) == []
 
 
+async def test_of_a_lane_that_is_out_only_what_its_turn_does_not_hold_is_found(lane: Lane) -> None:
+    await lane.says("hello")
+    await lane.claimed()
+    everything, out = frozenset(range(lanes.SHARDS)), frozenset({str(lane.key)})
+    assert await lane.database.read(lambda connection: lanes.waiting_lanes(connection, everything, out)) == []
+    await lane.says("more")
+    found = await lane.database.read(lambda connection: lanes.waiting_lanes(connection, everything, out))
+    assert found == [str(lane.key)]
+
+
 async def test_a_stop_and_a_claim_show_in_the_generations(lane: Lane) -> None:
     async def generation() -> dict[str, int]:
         names = [str(lane.key), "nobody"]
