@@ -1,0 +1,131 @@
+"""Daemon threads for what may block for long: a thread that waits for a lock keeps no process from ending."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from gateway.storage.database import hear
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+IDLE_SECONDS = 5.0
+"""How long a thread waits for its next job."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Stands for a result: what was raised instead."""
+
+    error: BaseException
+
+
+class Threads:
+    """
+    A pool of `most` threads, begun as they are needed.
+
+    One that is `blocked` does not count, so that locks which never come do not keep the others from their work.
+    """
+
+    def __init__(self, name: str, most: int) -> None:
+        self._name, self._most = name, most
+        self._jobs: deque[Callable[[], None]] = deque()
+        self._mutex = threading.Lock()
+        self._wake, self._rested = threading.Condition(self._mutex), threading.Condition(self._mutex)
+        self._idle = self._busy = 0
+
+    def submit(self, job: Callable[[], None]) -> None:
+        """Have a job run that raises nothing."""
+        with self._mutex:
+            self._jobs.append(job)
+            self._call()
+
+    async def run(self, job: Callable[[], T]) -> T:
+        """Run to the end in a thread, even if the caller is cancelled."""
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        future.add_done_callback(hear)
+        self.submit(lambda: tell([(future, tried(job))]))
+        return await asyncio.shield(future)
+
+    @contextmanager
+    def blocked(self) -> Iterator[None]:
+        """Say that this thread only waits meanwhile."""
+        with self._mutex:
+            self._busy -= 1
+            self._call()
+            self._rested.notify_all()
+        try:
+            yield
+        finally:
+            with self._mutex:
+                self._busy += 1
+
+    def rest(self, seconds: float) -> bool:
+        """Wait until nothing runs but what is blocked; say whether it came to that."""
+        with self._mutex:
+            return self._rested.wait_for(lambda: not self._jobs and not self._busy, seconds)
+
+    def _call(self) -> None:
+        if len(self._jobs) <= self._idle:
+            self._wake.notify()
+        elif self._jobs and self._busy + self._idle < self._most:
+            threading.Thread(target=self._work, name=self._name, daemon=True).start()
+            self._busy += 1
+
+    def _work(self) -> None:
+        while True:
+            with self._mutex:
+                if not self._wait():
+                    self._busy -= 1
+                    self._rested.notify_all()
+                    return
+                job = self._jobs.popleft()
+            job()
+
+    def _wait(self) -> bool:
+        """Say whether there is a job for this thread; not if it came back from a lock and is one too many."""
+        if self._busy > self._most:
+            return False
+        if not self._jobs:
+            self._busy, self._idle = self._busy - 1, self._idle + 1
+            self._rested.notify_all()
+            self._wake.wait_for(lambda: self._jobs, IDLE_SECONDS)
+            self._busy, self._idle = self._busy + 1, self._idle - 1
+        return bool(self._jobs)
+
+
+def tried(run: Callable[[], T]) -> T | Failed:
+    """Run; what is raised comes back as a value, a `StopIteration` as another error, since no future can hold one."""
+    try:
+        return run()
+    except StopIteration as error:
+        return Failed(RuntimeError(f"a job ended with {error!r}"))
+    except BaseException as error:  # noqa: BLE001 - the job's error is its caller's, and the thread lives on
+        return Failed(error)
+
+
+def tell(answers: Sequence[tuple[asyncio.Future[Any], object]]) -> None:
+    """Hand results over from a thread, with one wake-up of each loop."""
+    for loop in {future.get_loop() for future, _ in answers}:
+        mine = [(future, result) for future, result in answers if future.get_loop() is loop]
+        try:
+            loop.call_soon_threadsafe(_hand_over, mine)
+        except RuntimeError:
+            log.warning("the event loop ended before it heard what came of %d changes of notes", len(mine))
+
+
+def _hand_over(answers: Sequence[tuple[asyncio.Future[Any], object]]) -> None:
+    for future, result in answers:
+        if future.done():
+            continue
+        if isinstance(result, Failed):
+            future.set_exception(result.error)
+        else:
+            future.set_result(result)
