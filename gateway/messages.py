@@ -91,7 +91,8 @@ class Finished:
     The last thing a turn reports.
 
     `added` is what the turn put into the conversation and the journal does not hold yet; `text` is the answer the
-    person gets; `problem` is set where the turn ended with an explanation in place of an answer.
+    person gets; `problem` is set where the turn ended with an explanation in place of an answer, and `fault` is then
+    the name of the error behind it, if there was one.
     """
 
     text: str
@@ -99,6 +100,7 @@ class Finished:
     usage: Usage = Usage()
     calls: int = 0
     problem: str = ""
+    fault: str = ""
 
 
 Progress = TextDelta | Retracted | ToolStarted | ToolFinished | Notice | Finished

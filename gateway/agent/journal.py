@@ -57,13 +57,14 @@ def started_calls(connection: Connection, turn: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a turn ended: done, failed or stopped, what it cost, and how often the model was asked."""
+    """How a turn ended: done, failed or stopped, what it cost, how often the model was asked, what was wrong."""
 
     state: str
     model: str = ""
     usage: Usage = Usage()
     asked: int = 0
     problem: str = ""
+    fault: str = ""
 
 
 _ENDING = {
@@ -74,6 +75,7 @@ _ENDING = {
     "cached_tokens": bindparam("cached"),
     "calls": bindparam("asked"),
     "problem": bindparam("why"),
+    "fault": bindparam("which"),
     "ended": now(),
 }
 _FINISH = Upsert(
@@ -98,5 +100,6 @@ def finish(connection: Connection, turn: str, lane: str, session_id: str, ending
         "cached": ending.usage.cached,
         "asked": ending.asked,
         "why": ending.problem,
+        "which": ending.fault,
     }
     connection.execute(_FINISH.of(connection), values)

@@ -36,16 +36,19 @@ OUT_OF_STEPS = (
     "You have used all {steps} steps of this turn and cannot call tools any more. "
     "Say now what you have done, what you found, and what is left to do."
 )
-EMPTY = "The model gave an empty answer. Send /retry to ask again."
-FILTERED = "The model's provider withheld the answer by its content filter. Put the question differently, or /retry."
+EMPTY = "The model gave an empty answer", "Send /retry to ask again."
+FILTERED = "The model's provider withheld the answer by its content filter", "Put the question differently, or /retry."
+FAILED = "I could not get an answer: {error}", "Your message is kept; send /retry to ask again."
 NOTES = {
     "length": "\n\n[cut off: the answer reached the model's output limit]",
     "filter": "\n\n[cut off: the provider's content filter withheld the rest]",
 }
 LEFT_OUT = "The conversation is longer than the model's window, so its oldest part was left out of this request."
 TOO_LONG = (
-    "This message does not fit the model's window of {window} tokens. Send a shorter one, or /new to start afresh."
+    "This message does not fit the model's window of {window} tokens",
+    "Send a shorter one, or /new to start afresh.",
 )
+"""Each says what is wrong, and what one can do about it in a chat."""
 
 
 @dataclass(slots=True)
@@ -97,13 +100,14 @@ class Work:
             answer.usage.cached,
         )
 
-    def finished(self, *, problem: str = "") -> Finished:
-        """Report the end; a problem stands where an answer would."""
+    def finished(self, problem: str = "", advice: str = "", *, fault: str = "") -> Finished:
+        """Report the end; a problem, with what to do about it, stands where an answer would."""
         said = [message.text.strip() for message in self.added if message.role == "assistant"]
-        text = "\n\n".join(part for part in [*said, problem] if part)
         if problem:
+            said.append(f"{problem}. {advice}")
             self.added.append(Message("assistant", NO_ANSWER))
-        return Finished(text, tuple(self.added[self.stored :]), self.usage, self.asked, problem)
+        text = "\n\n".join(part for part in said if part)
+        return Finished(text, tuple(self.added[self.stored :]), self.usage, self.asked, problem, fault)
 
 
 class Agent:
@@ -258,16 +262,14 @@ def _segments(calls: Sequence[ToolCall], parallel: set[str]) -> list[list[ToolCa
 
 
 def _failed(work: Work, error: ModelError) -> Finished:
-    if isinstance(error, ContextOverflow):
-        problem = TOO_LONG.format(window=work.model.window)
-    else:
-        problem = f"I could not get an answer: {error}. Your message is kept; send /retry to ask again."
-    return work.finished(problem=problem)
+    problem, advice = TOO_LONG if isinstance(error, ContextOverflow) else FAILED
+    said = problem.format(window=work.model.window, error=error)
+    return work.finished(said, advice, fault=type(error).__name__)
 
 
 def _ended(work: Work, answer: Completed) -> Finished:
     text = clean(answer.text)
     if not text.strip():
-        return work.finished(problem=FILTERED if answer.ending == "filter" else EMPTY)
+        return work.finished(*(FILTERED if answer.ending == "filter" else EMPTY))
     work.added.append(Message("assistant", text + NOTES.get(answer.ending, "")))
     return work.finished()

@@ -49,12 +49,13 @@ class Said:
     """
     What became of a message: the answer's messages, and the session that holds them.
 
-    `problem` says why there is no answer; `stopped`, that the person wanted none any more.
+    `problem` says why there is no answer, `fault` which error it was; `stopped`: the person wanted none any more.
     """
 
     texts: tuple[str, ...]
     session: str
     problem: str = ""
+    fault: str = ""
     stopped: bool = False
 
 
@@ -182,9 +183,9 @@ class Talk(Resource):
         texts = tuple(part.markdown for part in seen.parts)
         self._newest = max((part.id for part in seen.parts), default=self._newest)
         if seen.fate is not None and seen.fate.state == "done":
-            return Said(texts, seen.session, seen.fate.problem)
+            return Said(texts, seen.session, seen.fate.problem, seen.fate.fault)
         problem = "" if stopped else " ".join(texts) or "the message was dropped"
-        return Said(texts, seen.session, problem, stopped)
+        return Said(texts, seen.session, problem, stopped=stopped)
 
 
 async def _pause(stop: asyncio.Event | None) -> None:

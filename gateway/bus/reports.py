@@ -17,12 +17,13 @@ class Fate:
     What became of an event.
 
     `reason` is why it failed so far, or was dropped; `turn` is the turn it was in, if any; `problem`, why that ended
-    without an answer.
+    without an answer, and `fault`, the name of the error that was.
     """
 
     state: str
     reason: str
     problem: str
+    fault: str
     turn: str
 
 
@@ -48,10 +49,9 @@ class Spoken:
 
 def fate(connection: Connection, event_key: str) -> Fate | None:
     """Return what became of an event; None where it was never kept."""
-    problem = func.coalesce(turns.c.problem, "")
-    query = select(inbox.c.state, inbox.c.reason, problem, inbox.c.turn).join(
-        turns, turns.c.id == inbox.c.turn, isouter=True
-    )
+    problem, fault = func.coalesce(turns.c.problem, ""), func.coalesce(turns.c.fault, "")
+    query = select(inbox.c.state, inbox.c.reason, problem, fault, inbox.c.turn)
+    query = query.join(turns, turns.c.id == inbox.c.turn, isouter=True)
     row = connection.execute(query.where(inbox.c.event_key == event_key)).first()
     return Fate(*row) if row else None
 

@@ -151,7 +151,9 @@ class Conversation:
         said = self._say(text)
         if said.stopped or said.problem:
             self._screen.finish(())
-            raise Failure(said.problem or "interrupted", code=self._ended_by or exits.FAILURE)
+            code = exits.BY_ERROR.get(said.fault, exits.FAILURE)
+            hint = "see hermes-gateway doctor" if code in {exits.UNREACHABLE, exits.AUTH} else ""
+            raise Failure(said.problem or "interrupted", code=self._ended_by or code, hint=hint)
         answer = "\n\n".join(said.texts)
         if self._output.options.json:
             document = {"ok": True, "session": said.session, "answer": answer, "messages": list(said.texts)}

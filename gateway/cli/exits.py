@@ -38,7 +38,8 @@ BY_ERROR = {
     "AuthFailed": AUTH,
     "TokenRefused": AUTH,
     "Throttled": TEMPORARY,
-    "ModelBusy": TEMPORARY,
+    "ModelBusy": UNREACHABLE,
+    "BadResponse": UNREACHABLE,
     "Unreachable": UNREACHABLE,
     "StorageError": TEMPORARY,
 }

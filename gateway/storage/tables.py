@@ -191,6 +191,7 @@ turns = Table(
     _count("cached_tokens"),
     _count("calls"),
     _later("problem"),
+    _later("fault"),
     _created(),
     _time("ended"),
     Index("turns_lane", "lane", "created"),

@@ -225,7 +225,7 @@ class Answers:
         """Store the end of the turn: messages, parts, events done, counters. All of it or nothing."""
 
         state = "failed" if finished.problem else "done"
-        ending = Ending(state, work.model.name, finished.usage, finished.calls, finished.problem)
+        ending = Ending(state, work.model.name, finished.usage, finished.calls, finished.problem, finished.fault)
 
         def job(connection: Connection) -> tuple[int, list[str]]:
             version = lanes.fence(connection, claimed.lane, claimed.generation)

@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -196,12 +197,25 @@ def test_nothing_to_say_is_a_mistake_of_the_command_line(console: Console, argum
 def test_a_model_that_fails_is_a_failure_with_its_reason(console: Console, server: OpenAIServer) -> None:
     server.fault("unauthorized", times=9)
     ran = console.run("chat", "-m", "hello")
-    assert (ran.code, ran.out) == (1, "")
+    assert (ran.code, ran.out) == (6, "")
     assert "does not accept the key" in ran.err
+    assert "/retry" not in ran.err, "which nobody can send on a command line that has ended"
     document = console.run("chat", "-m", "hello", "--json").json
-    assert not document["ok"]
+    assert (document["ok"], document["error"]["type"]) == (False, "auth")
     assert "does not accept the key" in document["error"]["message"]
     assert server.key not in ran.err + json.dumps(document)
+
+
+def test_an_endpoint_that_does_not_answer_is_told_from_other_failures(
+    console: Console, settings: dict[str, object]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        model = {"base_url": f"http://127.0.0.1:{closed.getsockname()[1]}/v1", "default": "fake"}
+    console.configure(json.dumps({**settings, "model": model | {"context_length": 8000}}))
+    ran = console.run("chat", "-m", "hello")
+    assert (ran.code, ran.out) == (5, "")
+    assert "cannot be reached" in ran.err
+    assert ran.err.endswith("; see hermes-gateway doctor\n")
 
 
 def test_a_failure_does_not_end_the_conversation(console: Console, server: OpenAIServer) -> None:

@@ -126,7 +126,7 @@ ERRORS = {
     "auth": (AuthFailed("the key is wrong"), 6, "hermes-gateway: the key is wrong"),
     "token": (TokenRefused("the token is refused"), 6, "hermes-gateway: the token is refused"),
     "throttled": (Throttled(3), 75, "hermes-gateway: the platform asks to wait 3 s"),
-    "busy": (ModelBusy("busy"), 75, "hermes-gateway: busy"),
+    "busy": (ModelBusy("busy"), 5, "hermes-gateway: busy"),
     "unreachable": (Unreachable("no answer"), 5, "hermes-gateway: no answer"),
     "storage": (StorageError("the database is locked"), 75, "hermes-gateway: the database is locked"),
     "other": (GatewayError("something"), 1, "hermes-gateway: something"),
