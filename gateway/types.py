@@ -177,6 +177,8 @@ class Turn:
     One unit of the agent's work: what one session said since it last answered.
 
     `id` stays the same over all attempts; `role` is the one all its senders have; `workspace` is the session's folder.
+    `person` is the id of who wrote last, `notes` whose notes the turn uses (see `gateway.agent.memory.scopes`), "" for
+    nobody's.
     """
 
     id: str
@@ -185,6 +187,8 @@ class Turn:
     events: tuple[Event, ...]
     role: Role = Role.MEMBER
     workspace: str = ""
+    person: str = ""
+    notes: str = ""
 
     @property
     def target(self) -> Address:

@@ -73,6 +73,12 @@ def home_person(connection: Connection) -> str:
     return person
 
 
+def is_home(connection: Connection, person: str) -> bool:
+    """Say whether this is the home's person; makes none."""
+    query = select(facts.c.value).where(facts.c.name == HOME)
+    return bool(person) and connection.execute(query).scalar() == person
+
+
 def make_owner(connection: Connection, visitor_id: str) -> None:
     """Make a browser that of the home's person."""
     _link(connection, f"webchat:{visitor_id}", home_person(connection))

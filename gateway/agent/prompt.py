@@ -8,6 +8,6 @@ IDENTITY = (
 )
 
 
-def system_prompt(*, identity: str = "", hint: str = "") -> str:
-    """Join the sections that hold something: the home's SOUL.md or our own identity, then the platform's hint."""
-    return "\n\n".join(part.strip() for part in (identity or IDENTITY, hint) if part.strip())
+def system_prompt(*, identity: str = "", hint: str = "", notes: str = "") -> str:
+    """Join the sections that hold something: the home's SOUL.md or our own identity, the platform's hint, the notes."""
+    return "\n\n".join(part.strip() for part in (identity or IDENTITY, hint, notes) if part.strip())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Set
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,14 +15,21 @@ from typing import Self
 
 from gateway.access.policy import Access, Rules
 from gateway.agent.loop import Agent
+from gateway.agent.memory.approve import Approvals
+from gateway.agent.memory.backing.queues import Desk
+from gateway.agent.memory.scopes import Owner
+from gateway.agent.memory.settings import MemorySettings
 from gateway.agent.prompt import system_prompt
+from gateway.agent.tools.workspace import remove_folders
 from gateway.app.listening import Listening
+from gateway.app.remember import Remember, open_memories
 from gateway.app.terminal import PLATFORM as LOCAL
 from gateway.app.upkeep import prune_by_and_by
 from gateway.bus import open_hints
 from gateway.bus.claims import Claims
 from gateway.bus.shards import Shards
 from gateway.commands.builtin import Facts, builtin_commands
+from gateway.commands.notes import Remembered, memory_commands
 from gateway.contracts.adapter import Adapter
 from gateway.contracts.model import Model
 from gateway.contracts.resource import Resource
@@ -30,17 +37,18 @@ from gateway.contracts.tool import Tools
 from gateway.delivery.pace import Pace
 from gateway.delivery.prepare import Prepare
 from gateway.delivery.sender import PREFIX, Sender
+from gateway.home import Home
 from gateway.intake import Intake
 from gateway.metrics import Metrics
 from gateway.sessions.cache import Bounds, Cache
 from gateway.sessions.keys import NAMESPACE, new_session_id
-from gateway.sessions.live import Entry
+from gateway.sessions.live import Entry, Whose
 from gateway.sessions.settings import SharingSettings
 from gateway.storage import open_database
 from gateway.supervise import keep
 from gateway.turns import TurnRooms, Turns, TurnSettings
 from gateway.turns.answer import AnswerRooms, Answers, AnswerSettings
-from gateway.types import Address, Role
+from gateway.types import Address, Event, Role, Turn
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +72,8 @@ class Plan:
     Everything that makes a process what it is.
 
     `alone`: no other process can be on this database. `only` is an adapter's name: this process takes up nothing but
-    that adapter's conversations and deliveries; whatever else waits is left to a gateway that serves everybody.
+    that adapter's conversations and deliveries; whatever else waits is left to a gateway that serves everybody. `owner`
+    is the account (``platform:user``) whose notes are the home's own, besides the command line's.
     """
 
     home: Path
@@ -83,16 +92,21 @@ class Plan:
     keep_seconds: float = 7 * 86_400.0
     edit_every: float | None = 1.0
     identity: str = ""
+    memory: MemorySettings = MemorySettings()
+    owner: str = ""
     version: str = "0"
 
 
 @dataclass(frozen=True, slots=True)
 class Mind:
-    """The models and the hands: `model` by its name ("" is the default), `tools` for a role."""
+    """
+    The models and the hands: `model` by its name ("" is the default), `tools` for a role, with more tools of its turn.
+    """
 
     model: Callable[[str], Model]
-    tools: Callable[[Role, Model], Tools]
+    tools: Callable[[Role, Model, Tools], Tools]
     workspace: Callable[[str, Address], Path]
+    folder: Callable[[str], Path | None] = lambda session: None
     names: Callable[[], list[str]] = list
 
 
@@ -125,17 +139,20 @@ class Gateway(Resource):
         works = Duties.WORKER in plan.duties
         role = plan.only or ("all" if plan.duties == Duties.ALL else "worker" if works else "edge")
         self.shards = await enter(Shards(self.database, works=works, alone=plan.alone, role=role))
+        desk = await enter(Desk())
         for adapter in self.adapters.values():
             await enter(adapter)
-        self._build()
+        self._build(desk)
 
-    def _build(self) -> None:
+    def _build(self, desk: Desk) -> None:
         """Put the rooms together, from the floor up."""
         self.prepare = Prepare(self.adapters)
         self.cache: Cache[str, Entry] = Cache(self.plan.cache, lambda entry: int(entry.session.bytes * WEIGHT))
+        self.remember = self._make_remember(desk)
         self.commands = builtin_commands(
             self.prepare,
             Facts(self.plan.version, lambda: self._mind.model("").name, self._mind.names, self._cache_line),
+            memory_commands(self._remembered()),
         )
         self.sender = self._make_sender()
         self.claims = self._make_claims()
@@ -145,6 +162,22 @@ class Gateway(Resource):
         for tenant in (self, self.turns, self.sender):
             self.shards.tell(tenant)
         self.metrics.watch_cache(lambda: self.cache.figures)
+
+    def _make_remember(self, desk: Desk) -> Remember:
+        plan = self.plan
+        memories = open_memories(self.database, desk, Home(plan.home).memories, plan.memory)
+        return Remember(self.database, memories, plan.memory, plan.sharing, local=LOCAL, first=plan.owner)
+
+    def _remembered(self) -> Remembered:
+        memories = self.remember.memories
+        approvals = Approvals(self.database, memories, self.plan.memory.write_approval)
+        return Remembered(self.database, memories, approvals, self.remember.whose, self._forget)
+
+    async def _forget(self, owner: Owner, person: str, sessions: Sequence[str]) -> list[str]:
+        """Remove the folders of conversations that are gone; report it."""
+        folders = [folder for session in sessions if (folder := self._mind.folder(session)) is not None]
+        gone = await asyncio.to_thread(remove_folders, [*folders, Home(self.plan.home).cache / person])
+        return [f"{gone} files", f"not reached: {Home(self.plan.home).backups} and backups made elsewhere"]
 
     def _make_sender(self) -> Sender:
         paces = {name: Pace(adapter.limits.per_chat, BURST) for name, adapter in self.adapters.items()}
@@ -183,7 +216,8 @@ class Gateway(Resource):
             self.sender,
             self.metrics,
             self._mind.model,
-            self._mind.tools,
+            self._tools,
+            self.remember.whose,
             self._prompt,
             self._mind.workspace,
         )
@@ -223,9 +257,14 @@ class Gateway(Resource):
         figures = self.cache.figures
         return f"{figures.entries}, {figures.bytes / 1e6:.1f} MB, {figures.hits} hits, {figures.evictions} evicted"
 
-    def _prompt(self, address: Address) -> str:
-        adapter = self.adapters.get(address.adapter)
-        return system_prompt(identity=self.plan.identity, hint=adapter.limits.hint if adapter else "")
+    async def _prompt(self, event: Event, whose: Whose) -> str:
+        adapter = self.adapters.get(event.origin.adapter)
+        hint = adapter.limits.hint if adapter else ""
+        notes = await self.remember.snapshot(whose)
+        return system_prompt(identity=self.plan.identity, hint=hint, notes=notes)
+
+    def _tools(self, turn: Turn, model: Model) -> Tools:
+        return self._mind.tools(turn.role, model, self.remember.tools(turn))
 
     async def came(self, shards: Set[int]) -> None:
         """Hear the hints of the shards that are ours."""

@@ -7,14 +7,14 @@ from functools import lru_cache
 from tzlocal import get_localzone_name
 
 from gateway.agent.tools import builtin_tools
-from gateway.agent.tools.workspace import workspace_for
+from gateway.agent.tools.workspace import workspace_for, workspace_of
 from gateway.app.gateway import Mind
 from gateway.config import Config
 from gateway.contracts.model import Model
 from gateway.contracts.tool import Tools
 from gateway.llm.models import Models
 from gateway.toolkit.limits import Limited, chars_for
-from gateway.toolkit.toolset import FunctionTools, Narrowed
+from gateway.toolkit.toolset import FunctionTools, Narrowed, Union
 from gateway.types import Role
 
 
@@ -26,14 +26,15 @@ def mind_of(config: Config, models: Models) -> Mind:
     )
 
     @lru_cache(maxsize=64)
-    def tools(role: Role, model: Model) -> Tools:
+    def tools(role: Role, model: Model, more: Tools) -> Tools:
         if model.demo:
             return FunctionTools([])  # the small offline model never calls any, and has no room for their schemas
-        return Limited(Narrowed(every, role), chars=chars_for(model.window))
+        return Limited(Narrowed(Union(every, more), role), chars=chars_for(model.window))
 
     return Mind(
         model=models.model,
         tools=tools,
         workspace=lambda session, address: workspace_for(home, settings.workspace, session, chat=address),
+        folder=lambda session: workspace_of(home, settings.workspace, session),
         names=models.names,
     )

@@ -50,6 +50,8 @@ def plan_of(config: Config) -> Plan:
         keep_seconds=gateway.keep_days * 86_400,
         edit_every=settings.streaming.edit_interval_seconds if settings.streaming.enabled else None,
         identity=_identity(config),
+        memory=settings.memory,
+        owner=next(iter(settings.access.owners), ""),
         version=our_version(),
     )
 

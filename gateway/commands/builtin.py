@@ -23,8 +23,8 @@ class Facts:
     cache: Callable[[], str]
 
 
-def builtin_commands(prepare: Prepare, facts: Facts) -> Commands:
-    """Return the commands, in the order of the menu."""
+def builtin_commands(prepare: Prepare, facts: Facts, more: Sequence[Command] = ()) -> Commands:
+    """Return the commands, in the order of the menu; `more` are those of other rooms."""
     commands: list[Command] = []
 
     def help_text(connection: Connection, asked: Asked) -> Said:
@@ -57,6 +57,7 @@ def builtin_commands(prepare: Prepare, facts: Facts) -> Commands:
         Command("stop", "stop what is running and drop what waits", stop, at_once=True),
         Command("retry", "answer the last message again", again=True),
         Command("model", "show or change the model of this chat", model),
+        *more,
         Command("status", "show how this conversation stands", status, at_once=True),
         Command("whoami", "show who you are to the gateway", whoami, at_once=True),
         Command("help", "show the commands", help_text, aliases=("commands", "start"), at_once=True),

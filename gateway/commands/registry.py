@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from gateway.contracts.adapter import MenuEntry
@@ -35,15 +35,22 @@ class Said:
 
 Act = Callable[[Connection, Asked], Said]
 """Runs in the transaction that stores the asking, so that both happen or neither."""
+Work = Callable[[Asked], Awaitable[Said]]
+"""Runs before that transaction, since it reaches beyond the database; after a crash it runs again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """`at_once`: does not wait for the running turn. `again`: not an act but the last turn, taken again."""
+    """
+    What a command does is its `act`, or its `work`, which always waits for the running turn.
+
+    `at_once`: does not wait for the running turn. `again`: neither, but the last turn, taken again.
+    """
 
     name: str
     help: str
     act: Act | None = None
+    work: Work | None = None
     aliases: tuple[str, ...] = ()
     at_once: bool = False
     again: bool = False

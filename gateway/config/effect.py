@@ -17,6 +17,8 @@ IN_EFFECT = tuple(
     """
     model.* fallback_providers agent.max_turns workspace.* terminal.*
     sessions.group_sessions_per_user sessions.thread_sessions_per_user
+    memory.memory_enabled memory.user_profile_enabled memory.memory_char_limit memory.user_char_limit
+    memory.write_approval memory.scope
     gateway.* streaming.* access.allow_all access.owners delivery.* log.* web.*
     """.split()  # noqa: SIM905 (a table, to be read)
 )

@@ -33,6 +33,12 @@ def session_key(event: Event, sharing: SharingSettings, namespace: str = NAMESPA
     return _key(origin, kind, parts, namespace)
 
 
+def of_one(event: Event, sharing: SharingSettings) -> bool:
+    """Say whether nobody but the sender speaks in the event's conversation."""
+    kind = _kind(event)
+    return kind is ChatType.DM or _per_user(kind, sharing)
+
+
 def private_key(origin: Address, namespace: str = NAMESPACE) -> SessionKey:
     """Return the key of a private chat."""
     return _key(origin, ChatType.DM, [origin.chat, *([origin.thread] if origin.thread else [])], namespace)

@@ -11,6 +11,19 @@ UNKNOWN = -1
 """The version of what was not read yet, or may no longer be true."""
 
 
+@dataclass(frozen=True, slots=True)
+class Whose:
+    """
+    Who speaks, as the id of a person, and whose notes the conversation uses ("" for nobody's).
+
+    `alone` is the person again where nobody else speaks in the conversation.
+    """
+
+    person: str = ""
+    notes: str = ""
+    alone: str = ""
+
+
 @dataclass(slots=True, weakref_slot=True, eq=False)
 class LiveSession:
     """
@@ -26,6 +39,7 @@ class LiveSession:
     history: list[Message] = field(default_factory=list)
     stored: bool = False
     bytes: int = 0
+    whose: Whose = Whose()
 
     def fill(self, prompt: str, history: list[Message], version: int) -> None:
         """Hold what the rows say, in place of whatever was held."""

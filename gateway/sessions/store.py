@@ -138,13 +138,17 @@ def last_turn(connection: Connection, session_id: str) -> str:
 _KEEP_PROMPT = (
     update(sessions)
     .where(sessions.c.id == bindparam("session"), sessions.c.prompt == "")
-    .values(prompt=bindparam("text"))
+    .values(prompt=bindparam("text"), person=bindparam("whose"))
 )
 
 
-def keep_prompt(connection: Connection, session_id: str, prompt: str) -> None:
-    """Store the system prompt of a session once; it is the same on every request from then on."""
-    connection.execute(_KEEP_PROMPT, {"session": session_id, "text": prompt})
+def keep_prompt(connection: Connection, session_id: str, prompt: str, person: str) -> None:
+    """
+    Store the system prompt of a session once; it is the same on every request from then on.
+
+    `person` is whose alone the session is, "" where several people speak in it.
+    """
+    connection.execute(_KEEP_PROMPT, {"session": session_id, "text": prompt, "whose": person})
 
 
 def title(connection: Connection, session_id: str, text: str) -> None:

@@ -58,9 +58,9 @@ def _words(name: str, **options: Any) -> Column[str]:
     return Column(name, CleanText, nullable=False, **options)
 
 
-def _later(name: str) -> Column[str]:
+def _later(name: str, *, index: bool = False) -> Column[str]:
     """Text that is empty until something fills it."""
-    return Column(name, CleanText, nullable=False, server_default="")
+    return Column(name, CleanText, nullable=False, server_default="", index=index)
 
 
 def _count(name: str) -> Column[int]:
@@ -138,6 +138,7 @@ sessions = Table(
     _later("home"),
     _later("title"),
     _later("prompt"),
+    _later("person", index=True),
     _created(),
     _time("ended"),
 )

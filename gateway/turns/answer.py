@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence, Set
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence, Set
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -20,7 +22,7 @@ from gateway.contracts.tool import Tools
 from gateway.delivery import outbox
 from gateway.delivery.live import Live
 from gateway.delivery.outbox import Outgoing
-from gateway.delivery.prepare import Prepare
+from gateway.delivery.prepare import LONG, Prepare
 from gateway.delivery.sender import Sender
 from gateway.delivery.typing import keep_typing
 from gateway.messages import Finished, Message, Notice
@@ -28,11 +30,11 @@ from gateway.metrics import Metrics
 from gateway.sessions import store
 from gateway.sessions.cache import Cache
 from gateway.sessions.compose import user_message
-from gateway.sessions.live import UNKNOWN, Entry, LiveSession, cache_key
+from gateway.sessions.live import UNKNOWN, Entry, LiveSession, Whose, cache_key
 from gateway.storage.database import Connection, Database
 from gateway.supervise import beside
 from gateway.turns.journal import TurnJournal
-from gateway.types import Address, Event, Reply, Role, Turn
+from gateway.types import Address, Event, Reply, Turn
 
 NOTHING = "There is nothing to answer again."
 
@@ -47,7 +49,12 @@ class AnswerSettings:
 
 @dataclass(frozen=True, slots=True)
 class AnswerRooms:
-    """What a turn of the agent works with. `workspace` makes a session's folder, `tools` narrows to a role."""
+    """
+    What a turn of the agent works with.
+
+    `whose` says who wrote an event and whose notes its conversation uses, `prompt` how a new conversation begins,
+    `tools` what a turn may do; `workspace` makes a session's folder.
+    """
 
     database: Database
     agent: Agent
@@ -56,8 +63,9 @@ class AnswerRooms:
     sender: Sender
     metrics: Metrics
     model: Callable[[str], Model]
-    tools: Callable[[Role, Model], Tools]
-    prompt: Callable[[Address], str]
+    tools: Callable[[Turn, Model], Tools]
+    whose: Callable[[Event], Awaitable[Whose]]
+    prompt: Callable[[Event, Whose], Awaitable[str]]
     workspace: Callable[[str, Address], Path]
 
 
@@ -136,9 +144,14 @@ class Answers:
         if session is None:
             session = LiveSession(claimed.session_id, str(claimed.lane))
             if claimed.fresh:
-                session.fill(self._rooms.prompt(claimed.events[-1].origin), [], claimed.version)
+                await self._begin(session, claimed)
             self._sessions[claimed.session_id] = session
         return Entry(session, model.name)
+
+    async def _begin(self, session: LiveSession, claimed: Claimed) -> None:
+        event = claimed.events[-1]
+        session.whose = await self._rooms.whose(event)
+        session.fill(await self._rooms.prompt(event, session.whose), [], claimed.version)
 
     async def _reload(self, session: LiveSession, claimed: Claimed, past: _Past) -> None:
         """Read the conversation from the rows, without what this turn stored and without the turn it replaces."""
@@ -146,10 +159,14 @@ class Answers:
         stored = await self._rooms.database.read(
             lambda connection: store.load(connection, claimed.session_id, without=hidden)
         )
-        prompt = stored.prompt or session.prompt or self._rooms.prompt(claimed.events[-1].origin)
+        event = claimed.events[-1]
+        session.whose = await self._rooms.whose(event)
+        prompt = stored.prompt or session.prompt or await self._rooms.prompt(event, session.whose)
         session.fill(prompt, repair(stored.history), claimed.version)
 
     async def _speak(self, claimed: Claimed, session: LiveSession, model: Model, past: _Past) -> str:
+        event = past.events[-1]
+        whose = session.whose if session.whose.alone else await self._rooms.whose(event)
         turn = Turn(
             id=claimed.turn,
             session=claimed.lane,
@@ -157,12 +174,14 @@ class Answers:
             events=past.events,
             role=claimed.role,
             workspace=str(self._rooms.workspace(claimed.session_id, claimed.events[-1].origin)),
+            person=whose.person,
+            notes=whose.notes,
         )
         work = Work(
             turn=turn,
             model=model,
-            tools=self._rooms.tools(claimed.role, model),
-            journal=TurnJournal(self._rooms.database, claimed, model.name, session.prompt),
+            tools=self._rooms.tools(turn, model),
+            journal=TurnJournal(self._rooms.database, claimed, model.name, session),
             prompt=session.prompt,
             history=session.history,
             said=user_message(past.events),
@@ -171,7 +190,8 @@ class Answers:
         )
         finished, live, notices = await self._run(work, past.live)
         replies = [*(Reply(f"*{notice}*") for notice in notices), Reply(finished.text)]
-        version, queues = await self._store(claimed, session, work, finished, self._parts(turn, replies, live), past)
+        parts = await self._parts(turn, replies, live)
+        version, queues = await self._store(claimed, session, work, finished, parts, past)
         session.extend(work.added)
         session.version, session.stored = version, True
         await self._rooms.sender.wake(queues)
@@ -204,8 +224,13 @@ class Answers:
             return None
         return Live(self._rooms.database, adapter, work.turn.id, target, every=every, adopt=adopt)
 
-    def _parts(self, turn: Turn, replies: Sequence[Reply], live: str) -> list[Outgoing]:
-        """Prepare the replies for every target; the answer's first part edits the live message of the first."""
+    async def _parts(self, turn: Turn, replies: Sequence[Reply], live: str) -> list[Outgoing]:
+        """Prepare the replies for every target; long ones in a thread, since cutting them may take seconds."""
+        work = partial(self._cut, turn, replies, live)
+        return await asyncio.to_thread(work) if sum(len(reply.text) for reply in replies) > LONG else work()
+
+    def _cut(self, turn: Turn, replies: Sequence[Reply], live: str) -> list[Outgoing]:
+        """Cut and render the replies; the answer's first part edits the live message of the first target."""
         parts: list[Outgoing] = []
         for place, target in enumerate(turn.targets):
             for reply in replies:
@@ -234,7 +259,7 @@ class Answers:
                 store.hide_turn(connection, claimed.session_id, past.replaces, "retry")
                 lanes.adopt(connection, past.replaces, claimed.turn)
             if not session.stored:
-                store.keep_prompt(connection, claimed.session_id, session.prompt)
+                store.keep_prompt(connection, claimed.session_id, session.prompt, session.whose.alone)
             store.append(connection, claimed.session_id, claimed.turn, finished.added)
             if self._settings.edit_every is not None:
                 outbox.end_live(connection, claimed.turn)

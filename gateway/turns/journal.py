@@ -9,17 +9,18 @@ from gateway.bus import lanes
 from gateway.bus.lanes import Claimed
 from gateway.messages import Message
 from gateway.sessions import store
+from gateway.sessions.live import LiveSession
 from gateway.storage.database import Connection, Database
 
 
 class TurnJournal:
     """Implements `gateway.agent.journal.Journal` over the database."""
 
-    def __init__(self, database: Database, claimed: Claimed, model: str, prompt: str) -> None:
+    def __init__(self, database: Database, claimed: Claimed, model: str, session: LiveSession) -> None:
         self._database = database
         self._claimed = claimed
         self._model = model
-        self._prompt = prompt
+        self._session = session
 
     async def write(self, said: Sequence[Message], *, starting: Sequence[str] = ()) -> None:
         """Store messages and calls that start, in one fenced transaction."""
@@ -30,7 +31,7 @@ class TurnJournal:
         claimed = self._claimed
         lanes.fence(connection, claimed.lane, claimed.generation)
         journal.begin(connection, claimed.turn, str(claimed.lane), claimed.session_id, self._model)
-        store.keep_prompt(connection, claimed.session_id, self._prompt)
+        store.keep_prompt(connection, claimed.session_id, self._session.prompt, self._session.whose.alone)
         store.append(connection, claimed.session_id, claimed.turn, said)
         journal.start_calls(connection, claimed.turn, starting)
         journal.end_calls(connection, claimed.turn, [message.call_id for message in said if message.call_id])

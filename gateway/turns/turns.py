@@ -180,7 +180,7 @@ class Turns:
         began = time.monotonic()
         with bound_contextvars(session=claimed.session_id, turn=claimed.turn):
             found = self._rooms.commands.find(claimed.events[-1].text) if claimed.command else None
-            if isinstance(found, Found) and found.command.act is not None:
+            if isinstance(found, Found) and not found.command.again:
                 outcome = await self._command(claimed, found)
             else:
                 outcome = await self._rooms.answers.answer(claimed, again=isinstance(found, Found))
@@ -189,13 +189,18 @@ class Turns:
 
     async def _command(self, claimed: Claimed, found: Found) -> str:
         """Run a command that waited for its turn; what it says and that it is done are one transaction."""
+        command, asked = (
+            found.command,
+            Asked(claimed.lane, claimed.events[-1], claimed.role, found.rest, claimed.ids[-1]),
+        )
+        allowed = claimed.role.covers(command.role)
+        worked = await command.work(asked) if command.work is not None and allowed else None
 
         def job(connection: Connection) -> list[str]:
             lanes.fence(connection, claimed.lane, claimed.generation)
-            said = Said(f"/{found.command.name} is for an {found.command.role}.")
-            if found.command.act is not None and claimed.role.covers(found.command.role):
-                asked = Asked(claimed.lane, claimed.events[-1], claimed.role, found.rest, claimed.ids[-1])
-                said = found.command.act(connection, asked)
+            said = worked or Said(f"/{command.name} is for an {command.role}.")
+            if command.act is not None and allowed:
+                said = command.act(connection, asked)
             lanes.done(connection, claimed.ids)
             return outbox.add(connection, self._rooms.prepare.parts(Reply(said.text), claimed.events[-1].origin))
 

@@ -103,7 +103,7 @@ async def test_nothing_is_appended_by_an_empty_turn(database: Database) -> None:
 async def test_the_prompt_is_kept_once_and_never_changed(database: Database) -> None:
     await begin(database)
     for prompt in ("You are Ann 東京.", "another"):
-        await database.write(lambda connection, prompt=prompt: store.keep_prompt(connection, "s1", prompt))  # type: ignore[misc]
+        await database.write(lambda connection, prompt=prompt: store.keep_prompt(connection, "s1", prompt, "p1"))  # type: ignore[misc]
     stored = await database.read(lambda connection: store.load(connection, "s1"))
     assert stored.prompt == "You are Ann 東京."
 

@@ -16,7 +16,7 @@ from gateway.contracts.tool import Tools
 from gateway.errors import StorageError
 from gateway.storage.database import Database
 from gateway.toolkit.function import Tool
-from gateway.toolkit.toolset import FunctionTools
+from gateway.toolkit.toolset import FunctionTools, Union
 from gateway.turns import TurnSettings
 from tests.fakes.model import DrivenModel
 from tests.fakes.platform import FakePlatform
@@ -53,7 +53,7 @@ class House:
     def _mind(self) -> Mind:
         return Mind(
             model=lambda name: self.models[name],
-            tools=lambda role, model: self.tools,
+            tools=lambda role, model, more: Union(self.tools, more),
             workspace=lambda session, address: self.plans[0].home,
             names=lambda: sorted(name for name in self.models if name),
         )

@@ -47,7 +47,7 @@ def open_gateway(small: House, tmp_path: Path) -> Open:
     model = DrivenModel()
     mind = Mind(
         model=lambda name: model,
-        tools=lambda role, model: FunctionTools([]),
+        tools=lambda role, model, more: FunctionTools([]),
         workspace=lambda session, address: tmp_path,
     )
 

@@ -9,13 +9,13 @@ from collections.abc import Callable, Set
 from functools import partial
 from weakref import WeakValueDictionary
 
-from gateway.agent.memory.backing import allowed
+from gateway.agent.memory.backing import allowed, pending
 from gateway.agent.memory.backing.contract import Backing
 from gateway.agent.memory.notes import Target
 from gateway.agent.memory.scopes import Owner
 from gateway.agent.memory.settings import MemorySettings
 from gateway.agent.memory.store import Limits, NotesStore
-from gateway.storage.database import Database
+from gateway.storage.database import Connection, Database
 
 
 def limits_of(settings: MemorySettings) -> Limits:
@@ -51,6 +51,17 @@ class Memories:
     async def allow(self, owner: Owner, handle: str, by: str) -> None:
         """Let an entry pass from the next session on, whatever the scan finds in it; `by` is an account."""
         await self._database.write(lambda connection: allowed.allow(connection, str(owner), handle, by))
+
+    async def erase(self, owner: Owner, person: str) -> int:
+        """Remove an owner's notes, what it let pass and what waits of its person; return the characters of notes."""
+
+        def job(connection: Connection) -> None:
+            allowed.forget(connection, str(owner))
+            pending.forget(connection, str(owner), person)
+
+        gone = await self.store(owner).erase()
+        await self._database.write(job)
+        return gone
 
     async def _allowed(self, owner: Owner) -> Set[str]:
         return await self._database.read(lambda connection: allowed.handles(connection, str(owner)))

@@ -6,7 +6,10 @@ made if it was not there. The tools take it from `Turn.workspace` and reach noth
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal, Self
@@ -73,6 +76,24 @@ def workspace_for(home: Path, settings: WorkspaceSettings, session_id: str, *, c
     elif not folder.is_dir():
         raise ConfigError(f"workspace.dir {folder} is not a folder", hint="make it, or choose another")
     return folder
+
+
+def workspace_of(home: Path, settings: WorkspaceSettings, session_id: str) -> Path | None:
+    """Return the folder that a session has for itself alone, whether it is there or not; None where it has none."""
+    return (
+        _folder(home, settings, session_id, None) if settings.per == "session" and SAFE.fullmatch(session_id) else None
+    )
+
+
+def remove_folders(folders: Iterable[Path]) -> int:
+    """Remove folders with all that is in them, following no link; return how many files there were."""
+    gone = 0
+    for folder in folders:
+        if folder.is_symlink() or not folder.is_dir():
+            continue
+        gone += sum(len(files) for _, _, files in os.walk(folder))
+        shutil.rmtree(folder, ignore_errors=True)
+    return gone
 
 
 def _folder(home: Path, settings: WorkspaceSettings, session_id: str, chat: Address | None) -> Path:

@@ -1,4 +1,4 @@
-"""The tables of memory: notes, what lets an entry pass, writes that wait, counters of the review."""
+"""The tables of memory: notes, what passes the scan, writes that wait, counters of the review; whose a session is."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,7 +8,9 @@ down_revision = "0001_start"
 
 
 def upgrade() -> None:
-    """Make the tables."""
+    """Make the tables, and say whose alone a session is."""
+    op.add_column("sessions", sa.Column("person", sa.Text(), server_default="", nullable=False))
+    op.create_index(op.f("ix_sessions_person"), "sessions", ["person"], unique=False)
     op.create_table(
         "notes",
         sa.Column("owner", sa.Text(), nullable=False),

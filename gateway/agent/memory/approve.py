@@ -1,0 +1,46 @@
+"""Writes that wait for a person, decided: only the person whose turn wanted one, or an owner of the gateway, may."""
+
+from __future__ import annotations
+
+from gateway.agent.memory.backing import pending
+from gateway.agent.memory.backing.pending import Staged
+from gateway.agent.memory.memories import Memories
+from gateway.agent.memory.operations import Refusal
+from gateway.agent.memory.scopes import Owner
+from gateway.storage.database import Database
+from gateway.types import Role
+
+
+class Approvals:
+    """The writes of all people; `mode` is the setting."""
+
+    def __init__(self, database: Database, memories: Memories, mode: str) -> None:
+        self.mode = mode
+        self._database = database
+        self._memories = memories
+
+    async def waiting(self, person: str, role: Role) -> list[Staged]:
+        """Return what this person may decide on, oldest first."""
+        whose = None if role.covers(Role.OWNER) else person
+        return await self._database.read(lambda connection: pending.waiting(connection, person=whose))
+
+    async def approve(self, staged: Staged, by: str) -> str:
+        """Carry a write out on the notes as they are now; return a sentence. What cannot be carried out waits again."""
+        if not await self._database.write(lambda connection: pending.begin(connection, staged.id, by)):
+            return "somebody else has decided on it."
+        write = staged.write
+        store = self._memories.store(Owner.parse(write.owner))
+        if write.target in store.targets:
+            result = await store.write(write.target, write.operations)
+        else:
+            result = Refusal(f"{write.target.file} is switched off.")
+        state = "waiting" if isinstance(result, Refusal) else "approved"
+        await self._database.write(lambda connection: pending.end(connection, staged.id, state))
+        if isinstance(result, Refusal):
+            return f"it cannot be written and still waits: {result.error}"
+        return f"written; {write.target.file} now: {result.usage}."
+
+    async def reject(self, staged: Staged, by: str) -> str:
+        """Drop a write; return a sentence."""
+        done = await self._database.write(lambda connection: pending.reject(connection, staged.id, by))
+        return "rejected." if done else "somebody else has decided on it."

@@ -1,0 +1,230 @@
+"""What the agent keeps in mind: for each person and each group apart, from one conversation to the next."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import takewhile
+
+import pytest
+
+from gateway.agent.memory.notes import DELIMITER, RULE
+from gateway.agent.memory.settings import MemorySettings
+from gateway.contracts.model import Completed
+from gateway.messages import Message, ToolCall
+from gateway.types import ChatType
+from tests.fakes.model import DrivenModel
+from tests.flow.conftest import House
+
+WIDE = 100_000
+"""A window and a screen on which nothing is cut."""
+
+
+def later(messages: Sequence[Message]) -> list[Message]:
+    """Return the results behind the last thing the person said."""
+    return list(takewhile(lambda message: message.role == "tool", reversed(messages)))[::-1]
+
+
+def notetaker() -> DrivenModel:
+    """Calls `memory` with the JSON behind each "save:", tells what came of it, and otherwise repeats."""
+
+    def answer(messages: Sequence[Message]) -> Completed | str:
+        results = [message.text for message in later(messages)]
+        if results:
+            return f"result: {' '.join(results)}"
+        calls = [line.partition("save:")[2] for line in messages[-1].content.splitlines() if "save:" in line]
+        if not calls:
+            return f"you said: {messages[-1].content}"
+        return Completed(
+            "", tuple(ToolCall(f"c{len(messages)}.{place}", "memory", call) for place, call in enumerate(calls))
+        )
+
+    model = DrivenModel(answer)
+    model.window = WIDE
+    return model
+
+
+@pytest.fixture
+def house(house: House) -> House:
+    house.platform.limits = replace(house.platform.limits, text=WIDE)
+    house.models[""] = notetaker()
+    house.change(owner="fake:ann")
+    return house
+
+
+@pytest.fixture
+def small(small: House) -> House:
+    small.platform.limits = replace(small.platform.limits, text=WIDE)
+    small.models[""] = notetaker()
+    small.change(owner="fake:ann")
+    return small
+
+
+def prompt(house: House) -> str:
+    return house.model.asked[-1][0].content
+
+
+def saving(content: str, target: str = "memory") -> str:
+    return "save:" + json.dumps({"action": "add", "target": target, "content": content})
+
+
+async def tell(house: House, text: str, chat: str = "ann", *, shows: str, **more: object) -> None:
+    house.platform.say(text, chat, **more)  # type: ignore[arg-type]
+    await house.platform.sees(shows, chat)
+
+
+async def test_what_is_saved_in_one_conversation_stands_in_the_prompt_of_the_next(house: House) -> None:
+    async with house.running():
+        await tell(house, saving("Prefers tea, 喜欢茶"), shows='"success": true')
+        await tell(house, "still the old prompt?", shows="you said: still")
+        assert "Prefers tea" not in prompt(house)
+        await tell(house, "/new", shows="A new conversation")
+        await tell(house, "hello again", shows="you said: hello again")
+    used = len("Prefers tea, 喜欢茶")
+    block = f"{RULE}\nMEMORY (your personal notes) [0% — {used}/2,200 chars]\n{RULE}\nPrefers tea, 喜欢茶"
+    assert block in prompt(house)
+
+
+async def test_two_people_know_nothing_of_each_others_notes(house: House) -> None:
+    async with house.running():
+        await tell(house, saving("Ann's PIN hint is tulip", "user"), shows='"success": true')
+        await tell(house, saving("Bob's cat is Miso", "user"), "bob", shows='"success": true')
+        for chat in ("ann", "bob"):
+            await tell(house, "/new", chat, shows="A new conversation")
+        await tell(house, "who am I?", "ann", shows="you said: who am I?")
+        assert "tulip" in prompt(house)
+        assert "Miso" not in prompt(house)
+        await tell(house, "and who am I?", "bob", shows="you said: and who am I?")
+        assert "Miso" in prompt(house)
+        assert "tulip" not in prompt(house)
+
+
+async def test_a_group_has_notes_of_its_own_whoever_of_it_speaks(house: House) -> None:
+    async with house.running():
+        await tell(house, saving("Ann's secret"), shows='"success": true')
+        group = {"kind": ChatType.GROUP}
+        await tell(house, saving("The standup is at 9", "user"), "team", sender="ann", shows='"success": true', **group)
+        await tell(house, "when is it?", "team", sender="bob", shows="when is it?", **group)
+        assert "The standup is at 9" in prompt(house)
+        assert "Ann's secret" not in prompt(house)
+        await tell(house, "/new", shows="A new conversation")
+        await tell(house, "and in private?", shows="you said: and in private?")
+        assert "standup" not in prompt(house)
+        assert "Ann's secret" in prompt(house)
+
+
+async def test_two_chats_of_one_person_add_to_the_same_notes_at_once(house: House) -> None:
+    async with house.running() as chat:
+        for number in range(10):
+            chat.say(saving(f"fact {number} of one chat"), "ann")
+            chat.say(saving(f"fact {number} of another chat"), "ann2", sender="ann")
+        both = ("ann", "ann2")
+        await chat.until(
+            lambda: sum(text.count('"success": true') for name in both for text in chat.texts(name)) == 20, "20 saves"
+        )
+        await tell(house, "/new", shows="A new conversation")
+        await tell(house, "what is there?", shows="you said: what is there?")
+    assert all(
+        f"fact {number} of {which} chat" in prompt(house) for number in range(10) for which in ("one", "another")
+    )
+
+
+async def test_the_notes_of_a_home_that_was_there_before_reach_its_owner_alone(house: House) -> None:
+    memories = house.plans[0].home / "memories"
+    memories.mkdir()
+    (memories / "MEMORY.md").write_text(DELIMITER.join(["Runs Debian", "Has a dog"]), "utf-8")
+    async with house.running():
+        await tell(house, "hello", shows="you said: hello")
+        assert f"Runs Debian{DELIMITER}Has a dog" in prompt(house)
+        await tell(house, "hello", "bob", shows="you said: hello")
+        assert "Debian" not in prompt(house)
+
+
+async def test_a_prompt_stays_as_it_was_over_writes_and_restarts(house: House) -> None:
+    async with house.running():
+        await tell(house, "first", shows="you said: first")
+        before = prompt(house)
+        await tell(house, saving("Something new"), shows='"success": true')
+    async with house.running():
+        await tell(house, "second", shows="you said: second")
+    assert prompt(house) == before
+
+
+async def test_files_lie_where_a_person_looks_for_them(small: House) -> None:
+    async with small.running():
+        await tell(small, saving("Mine"), shows='"success": true')
+        await tell(small, saving("His"), "bob", shows='"success": true')
+        await tell(small, saving("Ours"), "a/b:c", sender="bob", kind=ChatType.GROUP, shows='"success": true')
+    memories = small.plans[0].home / "memories"
+    assert (memories / "MEMORY.md").read_text("utf-8").strip() == "Mine"
+    assert [path.read_text("utf-8").strip() for path in memories.glob("users/*/MEMORY.md")] == ["His"]
+    assert [path.read_text("utf-8").strip() for path in memories.glob("chats/*/MEMORY.md")] == ["Ours"]
+
+
+async def test_unreadable_notes_are_said_and_kept(small: House) -> None:
+    file = small.plans[0].home / "memories" / "MEMORY.md"
+    file.parent.mkdir()
+    file.write_bytes(b"Likes na\xefve art\n")
+    async with small.running():
+        await tell(small, "what do you know?", shows="you said: what do")
+        assert "MEMORY.md is damaged" in prompt(small)
+        assert "Likes na\ufffdve art" in prompt(small)
+        await tell(small, saving("One more"), shows="UTF-8")
+    assert file.read_bytes() == b"Likes na\xefve art\n"
+
+
+async def test_memory_that_is_off_is_neither_told_nor_offered(small: House) -> None:
+    small.change(memory=MemorySettings(memory_enabled=False, user_profile_enabled=False))
+    async with small.running():
+        await tell(small, saving("Anything"), shows="no tool named")
+        assert RULE not in prompt(small)
+        await tell(small, "/memory", shows="Memory is off: memory.memory_enabled")
+
+
+async def test_a_person_lists_and_drops_notes(house: House) -> None:
+    async with house.running() as chat:
+        await tell(house, saving("Prefers tea"), shows='"success": true')
+        await tell(house, "/memory show", shows="Prefers tea")
+        handle = chat.texts()[-1].partition("`#")[2].partition("`")[0]
+        await tell(house, f"/memory forget #{handle}", shows="Forgotten.")
+        chat.say("/memory show")
+        await chat.until(lambda: "nothing yet" in chat.texts()[-1], "an empty list")
+        await tell(house, "/memory", shows="yours alone" if not house.plans[0].owner else "the owner's")
+
+
+async def test_writes_wait_for_the_person_who_wanted_them(house: House) -> None:
+    house.change(memory=MemorySettings(write_approval="stage"))
+    async with house.running() as chat:
+        await tell(house, saving("Bob likes jazz"), "bob", shows='"staged": true')
+        await tell(house, saving("Cleo likes rock"), "cleo", shows='"staged": true')
+        await tell(house, "/memory pending", "bob", shows="add Bob likes jazz")
+        id = chat.texts("bob")[-1].partition("`")[2].partition("`")[0]
+        await tell(house, f"/memory approve {id}", "cleo", shows=f"Nothing of yours waits as {id}")
+        await tell(house, f"/memory approve {id}", "bob", shows="written; MEMORY.md now")
+        await tell(house, "/memory pending", "ann", shows="add Cleo likes rock")
+        await tell(house, "/memory reject all", "ann", shows="rejected.")
+        await tell(house, "/memory show", "bob", shows="Bob likes jazz")
+        await tell(house, "/memory show", "cleo", shows="nothing yet")
+
+
+async def test_writes_can_be_switched_off(small: House) -> None:
+    small.change(memory=MemorySettings(write_approval="block"))
+    async with small.running():
+        await tell(small, saving("Anything"), shows="memory.write_approval: block")
+
+
+async def test_who_wants_to_be_forgotten_is(house: House) -> None:
+    async with house.running() as chat:
+        await tell(house, saving("Bob likes jazz"), "bob", shows='"success": true')
+        await tell(house, "Ann's own words", "ann", shows="you said: Ann's own words")
+        await tell(house, "/forgetme", "bob", shows="/forgetme yes")
+        await tell(house, "/forgetme yes", "bob", shows="Erased:")
+        erased = chat.texts("bob")[-1]
+        assert "1 conversations with 4 messages" in erased
+        assert "14 characters of notes" in erased
+        await tell(house, "do you know me?", "bob", shows="you said: do you know me?")
+        assert "jazz" not in prompt(house)
+        assert len(house.model.asked[-1]) == 2
+        await tell(house, "and me?", "ann", shows="you said: and me?")
+        assert any("Ann's own words" in message.content for message in house.model.asked[-1])
