@@ -189,10 +189,8 @@ class Turns:
 
     async def _command(self, claimed: Claimed, found: Found) -> str:
         """Run a command that waited for its turn; what it says and that it is done are one transaction."""
-        command, asked = (
-            found.command,
-            Asked(claimed.lane, claimed.events[-1], claimed.role, found.rest, claimed.ids[-1]),
-        )
+        command = found.command
+        asked = Asked(claimed.lane, claimed.events[-1], claimed.role, found.rest, claimed.ids[-1])
         allowed = claimed.role.covers(command.role)
         worked = await command.work(asked) if command.work is not None and allowed else None
 
