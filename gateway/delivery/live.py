@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 
 from gateway.contracts.adapter import Adapter
 from gateway.delivery import outbox
 from gateway.delivery.outbox import Outgoing
-from gateway.delivery.prepare import CURSOR, ROOM, STOPPED
+from gateway.delivery.prepare import CURSOR, LONG, ROOM, STOPPED
 from gateway.delivery.split import fit
 from gateway.errors import AdapterError, Ambiguous, Throttled, Unacceptable
 from gateway.messages import Progress, Retracted, TextDelta, ToolStarted
@@ -94,7 +95,8 @@ class Live:
         text = clean(self._before + self._now).strip()
         if not text or text == self._shown:
             return
-        source, body = fit(text, self._adapter.limits.text - ROOM, self._adapter.render)
+        cut = partial(fit, text, self._adapter.limits.text - ROOM, self._adapter.render)
+        source, body = await asyncio.to_thread(cut) if len(text) > LONG else cut()
         if not source:
             return
         if not self._shown and not await self._begin():

@@ -21,6 +21,9 @@ PAUSED = "[interrupted; goes on when the gateway runs again]"
 ROOM = 16
 """Units kept free in every message for the mark, the cursor or the word that it was stopped."""
 
+LONG = 4000
+"""Characters beyond which a text is cut and rendered in a thread: what makes several messages may take long."""
+
 
 class Prepare:
     """Knows the adapters of this process by name."""

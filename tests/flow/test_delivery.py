@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+import threading
+from dataclasses import dataclass, field, replace
 
 from gateway.app.gateway import BURST
 from gateway.delivery import outbox
-from gateway.delivery.prepare import PAUSED
+from gateway.delivery.prepare import LONG, PAUSED
 from gateway.errors import AdapterError, Ambiguous, TargetGone, TargetMoved, Throttled, Unacceptable, Unreachable
-from gateway.types import Address, Part
+from gateway.types import Address, Part, Rendered
 from tests.fakes.model import DrivenModel
+from tests.fakes.platform import FakePlatform
 from tests.flow.conftest import House
 
 
@@ -35,6 +37,33 @@ async def test_a_long_streamed_answer_continues_in_new_messages(house: House) ->
         await chat.sees("word99")
         assert " ".join(" ".join(chat.texts()).split()) == text
         assert all(len(shown) <= chat.limits.text for shown in chat.texts())
+
+
+@dataclass
+class LabouringPlatform(FakePlatform):
+    """Takes as long to render a long text as somebody else waits for an answer."""
+
+    answered: threading.Event = field(default_factory=threading.Event)
+    held: list[int] = field(default_factory=list)
+
+    def render(self, markdown: str) -> Rendered:
+        if len(markdown) > LONG and not self.answered.wait(5):
+            self.held.append(len(markdown))
+        return super().render(markdown)
+
+
+async def test_a_huge_answer_that_takes_long_to_cut_holds_nobody_else_up(small: House) -> None:
+    small.platform = labouring = LabouringPlatform()
+    small.models[""] = DrivenModel(lambda messages: "word " * LONG if "much" in messages[-1].content else "ho")
+    small.change(edit_every=None)
+    async with small.running() as chat:
+        chat.say("say much")
+        await small.model.begun.wait()
+        chat.say("hi", chat="bob")
+        await chat.sees("ho", chat="bob")
+        labouring.answered.set()
+        await chat.sees("word")
+    assert not labouring.held
 
 
 async def test_a_throttled_stranger_does_not_hold_others(house: House) -> None:
