@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence, Set
+from collections.abc import Awaitable, Callable, Coroutine, Sequence, Set
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
@@ -30,11 +30,11 @@ from gateway.metrics import Metrics
 from gateway.sessions import store
 from gateway.sessions.cache import Cache
 from gateway.sessions.compose import user_message
-from gateway.sessions.live import UNKNOWN, Entry, LiveSession, cache_key
+from gateway.sessions.live import UNKNOWN, Entry, LiveSession, Whose, cache_key
 from gateway.storage.database import Connection, Database
 from gateway.supervise import beside
 from gateway.turns.journal import TurnJournal
-from gateway.types import Address, Event, Reply, Role, Turn
+from gateway.types import Address, Event, Reply, Turn
 
 NOTHING = "There is nothing to answer again."
 
@@ -49,7 +49,12 @@ class AnswerSettings:
 
 @dataclass(frozen=True, slots=True)
 class AnswerRooms:
-    """What a turn of the agent works with. `workspace` makes a session's folder, `tools` narrows to a role."""
+    """
+    What a turn of the agent works with.
+
+    `whose` says who wrote an event and whose notes its conversation uses, `prompt` how a new conversation begins,
+    `tools` what a turn may do; `workspace` makes a session's folder.
+    """
 
     database: Database
     agent: Agent
@@ -58,8 +63,9 @@ class AnswerRooms:
     sender: Sender
     metrics: Metrics
     model: Callable[[str], Model]
-    tools: Callable[[Role, Model], Tools]
-    prompt: Callable[[Address], str]
+    tools: Callable[[Turn, Model], Tools]
+    whose: Callable[[Event], Awaitable[Whose]]
+    prompt: Callable[[Event, Whose], Awaitable[str]]
     workspace: Callable[[str, Address], Path]
 
 
@@ -138,9 +144,14 @@ class Answers:
         if session is None:
             session = LiveSession(claimed.session_id, str(claimed.lane))
             if claimed.fresh:
-                session.fill(self._rooms.prompt(claimed.events[-1].origin), [], claimed.version)
+                await self._begin(session, claimed)
             self._sessions[claimed.session_id] = session
         return Entry(session, model.name)
+
+    async def _begin(self, session: LiveSession, claimed: Claimed) -> None:
+        event = claimed.events[-1]
+        session.whose = await self._rooms.whose(event)
+        session.fill(await self._rooms.prompt(event, session.whose), [], claimed.version)
 
     async def _reload(self, session: LiveSession, claimed: Claimed, past: _Past) -> None:
         """Read the conversation from the rows, without what this turn stored and without the turn it replaces."""
@@ -148,10 +159,14 @@ class Answers:
         stored = await self._rooms.database.read(
             lambda connection: store.load(connection, claimed.session_id, without=hidden)
         )
-        prompt = stored.prompt or session.prompt or self._rooms.prompt(claimed.events[-1].origin)
+        event = claimed.events[-1]
+        session.whose = await self._rooms.whose(event)
+        prompt = stored.prompt or session.prompt or await self._rooms.prompt(event, session.whose)
         session.fill(prompt, repair(stored.history), claimed.version)
 
     async def _speak(self, claimed: Claimed, session: LiveSession, model: Model, past: _Past) -> str:
+        event = past.events[-1]
+        whose = session.whose if session.whose.alone else await self._rooms.whose(event)
         turn = Turn(
             id=claimed.turn,
             session=claimed.lane,
@@ -159,12 +174,14 @@ class Answers:
             events=past.events,
             role=claimed.role,
             workspace=str(self._rooms.workspace(claimed.session_id, claimed.events[-1].origin)),
+            person=whose.person,
+            notes=whose.notes,
         )
         work = Work(
             turn=turn,
             model=model,
-            tools=self._rooms.tools(claimed.role, model),
-            journal=TurnJournal(self._rooms.database, claimed, model.name, session.prompt),
+            tools=self._rooms.tools(turn, model),
+            journal=TurnJournal(self._rooms.database, claimed, model.name, session),
             prompt=session.prompt,
             history=session.history,
             said=user_message(past.events),
@@ -233,7 +250,7 @@ class Answers:
         """Store the end of the turn: messages, parts, events done, counters. All of it or nothing."""
 
         state = "failed" if finished.problem else "done"
-        ending = Ending(state, work.model.name, finished.usage, finished.calls, finished.problem)
+        ending = Ending(state, work.model.name, finished.usage, finished.calls, finished.problem, finished.fault)
 
         def job(connection: Connection) -> tuple[int, list[str]]:
             version = lanes.fence(connection, claimed.lane, claimed.generation)
@@ -242,7 +259,7 @@ class Answers:
                 store.hide_turn(connection, claimed.session_id, past.replaces, "retry")
                 lanes.adopt(connection, past.replaces, claimed.turn)
             if not session.stored:
-                store.keep_prompt(connection, claimed.session_id, session.prompt)
+                store.keep_prompt(connection, claimed.session_id, session.prompt, session.whose.alone)
             store.append(connection, claimed.session_id, claimed.turn, finished.added)
             if self._settings.edit_every is not None:
                 outbox.end_live(connection, claimed.turn)
