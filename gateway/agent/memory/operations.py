@@ -14,6 +14,7 @@ from typing import Literal
 from gateway.agent.memory.notes import divides, join, usage, whole
 
 Action = Literal["add", "replace", "remove"]
+ALL = " No operations were applied (batch is all-or-nothing)."
 HANDLE = 8
 """Hexadecimal digits in the name of an entry."""
 
@@ -65,12 +66,13 @@ def change(entries: Sequence[str], operations: Sequence[Operation], limit: int, 
     contents = [whole(operation.content) for operation in operations]
     for place, (operation, content) in enumerate(zip(operations, contents, strict=True), 1):
         if problem := _content(operation, content, scan):
-            return Refusal(_at(place, operations) + problem)
+            return Refusal(_at(place, operations) + problem + (ALL if len(operations) > 1 else ""))
     now, note = list(entries), ""
     for place, (operation, content) in enumerate(zip(operations, contents, strict=True), 1):
         result = _one(now, operation, content)
         if isinstance(result, Refusal):
-            return Refusal(_at(place, operations) + result.error, entries=result.entries, matches=result.matches)
+            error = _at(place, operations) + result.error + (ALL if len(operations) > 1 else "")
+            return Refusal(error, entries=tuple(entries) if result.entries else (), matches=result.matches)
         note = result or note
     if len(join(now)) > limit and len(join(now)) > len(join(entries)):
         return _overflow(entries, now, limit)
