@@ -7,7 +7,6 @@ import functools
 import logging
 import random
 from collections.abc import Callable, Set
-from contextlib import aclosing
 from typing import Concatenate, ParamSpec
 
 from gateway.bus.lanes import shard_of
@@ -111,10 +110,10 @@ class Sender:
             self._awake.put_nowait(queue)
 
     async def sweep(self) -> None:
-        """Read the rows every few seconds, and where another process has written."""
-        async with aclosing(self._database.changes(SWEEP_SECONDS)) as changes:
-            async for _ in changes:
-                await self.came(self._shards.held)
+        """Read the rows every few seconds."""
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            await self.came(self._shards.held)
 
     async def came(self, shards: Set[int]) -> None:
         """Take over the queues of these shards."""

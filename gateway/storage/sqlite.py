@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 SHARE = 64
 """Jobs that may share one commit; more wait for the next."""
 READERS = 3
-WATCH_SECONDS = 0.15
+WATCH_SECONDS = 0.2
 """How soon it is seen that another process has written."""
 BUSY_SECONDS = 10.0
 """How long a job waits for another process (a CLI command) that writes."""
