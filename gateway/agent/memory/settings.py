@@ -20,6 +20,37 @@ class MemoryServiceSettings(_Section):
     """Its address; empty is the public one."""
 
 
+class HonchoSettings(MemoryServiceSettings):
+    """Honcho; what is empty here is looked for in honcho.json and in its variables."""
+
+    workspace: str = ""
+    """The workspace of all that this home remembers; empty is hermes."""
+    peer: str = ""
+    """The peer that the home's own memories are about; empty is one of its own, as every other person and group has."""
+    ai_peer: str = ""
+    """How the peers that speak for the agent are called; empty is hermes."""
+    recall_mode: Literal["", "hybrid", "context", "tools"] = ""
+    """What is recalled comes with each message, by tools, or both (hybrid); empty is hybrid."""
+    save_messages: bool | None = None
+    """Let Honcho learn from what is said; empty is true."""
+    dialectic_cadence: int | None = Field(None, ge=0, le=1000)
+    """Turns between two questions to Honcho's own model, which costs; 0 is never, empty is 1."""
+    reasoning_level: Literal["", "minimal", "low", "medium", "high", "max"] = ""
+    """How hard Honcho's own model thinks; empty is low."""
+
+
+class Mem0Settings(MemoryServiceSettings):
+    """Mem0; what is empty here is looked for in mem0.json and in its variables."""
+
+    mode: Literal["", "platform", "selfhosted", "oss"] = ""
+    """The hosted service, a server of one's own (at the endpoint), or the library on this machine (oss, by mem0.json);
+    empty is a server where there is an endpoint, else the hosted service."""
+    user_id: str = ""
+    """Whose the home's own memories are at Mem0; empty is home. Two homes under one key need one each."""
+    rerank: bool = False
+    """Let the hosted service order what it finds once more."""
+
+
 class HindsightSettings(MemoryServiceSettings):
     """Hindsight."""
 
@@ -39,6 +70,8 @@ class HolographicSettings(_Section):
 
     min_trust: float = Field(0.3, ge=0, le=1)
     """Facts that are trusted less are not recalled."""
+    half_life_days: float = Field(0, ge=0, le=36_500)
+    """Days after which a fact that was not changed counts half; 0: facts do not age."""
 
 
 class MemorySettings(_Section):
@@ -62,9 +95,9 @@ class MemorySettings(_Section):
     """Writes of the agent take effect, wait for approval, or are refused."""
     scope: Literal["person", "home"] = "person"
     """Whose the notes are: each person's own, or one store for everybody in this home."""
-    honcho: MemoryServiceSettings = MemoryServiceSettings()
+    honcho: HonchoSettings = HonchoSettings()
     """Honcho."""
-    mem0: MemoryServiceSettings = MemoryServiceSettings()
+    mem0: Mem0Settings = Mem0Settings()
     """Mem0."""
     retaindb: MemoryServiceSettings = MemoryServiceSettings()
     """RetainDB."""
