@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, bindparam, func, select
 
 from gateway.storage.clock import now
 from gateway.storage.tables import browsers, facts, identities, people
@@ -110,6 +110,13 @@ def meet(connection: Connection, account: str, *, home: bool) -> str:
 def accounts(connection: Connection, person: str) -> list[str]:
     """Return the accounts of a person."""
     query = select(identities.c.account).where(identities.c.person == person).order_by(identities.c.account)
+    return list(connection.execute(query).scalars())
+
+
+def everybody(connection: Connection) -> list[str]:
+    """Return the ids of all people but the home's own, in the order they came."""
+    home = select(facts.c.value).where(facts.c.name == HOME).scalar_subquery()
+    query = select(people.c.id).where(people.c.id != func.coalesce(home, "")).order_by(people.c.created, people.c.id)
     return list(connection.execute(query).scalars())
 
 

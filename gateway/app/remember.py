@@ -5,6 +5,7 @@ In: events, from turns. Out: people, the section of a new conversation's prompt,
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -13,11 +14,11 @@ from gateway.access import people
 from gateway.agent.memory.backing.contract import Backing
 from gateway.agent.memory.backing.files import FileBacking
 from gateway.agent.memory.backing.queues import Desk
-from gateway.agent.memory.backing.table import TableBacking
+from gateway.agent.memory.backing.table import TableBacking, owners
 from gateway.agent.memory.memories import Memories
 from gateway.agent.memory.notes import Target
 from gateway.agent.memory.operations import Operation
-from gateway.agent.memory.scopes import HOME, Kind, Owner, owner_of
+from gateway.agent.memory.scopes import HOME, Kind, Owner, chat_of, owner_of
 from gateway.agent.memory.settings import MemorySettings
 from gateway.agent.tools.notes import Writing, memory_tool
 from gateway.contracts.tool import Tools
@@ -100,3 +101,20 @@ def _meet(connection: Connection, account: str, *, first: bool) -> tuple[str, bo
 
 async def _heard(turn: Turn, target: Target, operations: Sequence[Operation]) -> None:
     return
+
+
+async def all_owners(database: Database, folder: Path) -> list[Owner]:
+    """Return everybody who may have notes: the home, the people, the chats that have a folder or a row."""
+    ids = await database.read(people.everybody)
+    rows = await database.read(owners)
+    chats = await asyncio.to_thread(_chats, folder)
+    found = [HOME, *(Owner(Kind.PERSON, id) for id in ids), *map(Owner.parse, rows), *chats]
+    return list(dict.fromkeys(found))
+
+
+def _chats(folder: Path) -> list[Owner]:
+    try:
+        names = sorted(path.name for path in (folder / "chats").iterdir())
+    except OSError:
+        return []
+    return [owner for name in names if (owner := chat_of(name)) is not None]

@@ -13,10 +13,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal, Self
 
-from gateway.types import ChatType, Event, escape
+from gateway.types import ChatType, Event, escape, unescape
 
 LONGEST = 200
-"""Bytes of a folder's name; file systems take 255."""
+"""Characters of a folder's name, all ASCII; file systems take 255. Only a name with a digest is so long."""
 
 
 class Kind(StrEnum):
@@ -66,11 +66,16 @@ def owner_of(event: Event, scope: Literal["person", "home"], person: Owner) -> O
     return Owner(Kind.CHAT, event.origin.queue)
 
 
+def chat_of(folder: str) -> Owner | None:
+    """Return the chat whose folder is named so; None where the name is too long to tell."""
+    return Owner(Kind.CHAT, unescape(folder)) if len(folder) < LONGEST else None
+
+
 def _name(id: str) -> str:
     """Spell an id as a folder; what is too long keeps its beginning and ends in a digest."""
     name = escape(id)
     if name.startswith("."):
         name = "%2E" + name[1:]
-    if len(name) <= LONGEST:
+    if len(name) < LONGEST:
         return name
     return f"{name[: LONGEST - 33]}~{hashlib.sha256(id.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"

@@ -99,8 +99,8 @@ def reject(connection: Connection, id: str, by: str) -> bool:
 
 
 def forget(connection: Connection, owner: str, person: str) -> int:
-    """Remove every write for an owner's notes or of a person, decided or not; return how many."""
-    mine = or_(pending.c.owner == owner, pending.c.person == person)
+    """Remove every write for an owner's notes or of a person (if any), decided or not; return how many."""
+    mine = or_(pending.c.owner == owner, and_(pending.c.person == person, pending.c.person != ""))
     return connection.execute(delete(pending).where(pending.c.subsystem == MEMORY, mine)).rowcount
 
 

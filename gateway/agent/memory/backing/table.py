@@ -32,6 +32,11 @@ _WRITE = (
 )
 
 
+def owners(connection: Connection) -> list[str]:
+    """Return whoever has a row."""
+    return list(connection.execute(select(notes.c.owner).distinct().order_by(notes.c.owner)).scalars())
+
+
 class TableBacking(Backing):
     """
     A row for each text, locked while it is changed; a copy is a row ``memory.bak.<unix seconds>``.
