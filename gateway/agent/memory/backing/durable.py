@@ -88,7 +88,9 @@ class TextFile:
         """Remove the text and its copies durably, and return it; the lock's file stays, for others wait on it."""
         target, copy = self._places()
         found = contents(copy, most=None) or contents(target, most=None)
-        for path in (*self._copies(), *self._temporaries(target.parent, self.path.name), target, copy, self.path):
+        folders = {target.parent, self.path.parent}
+        begun = [path for folder in folders for path in self._temporaries(folder, self.path.name)]
+        for path in (*self._copies(), *begun, target, copy, self.path):
             try:
                 self._steps.unlink(path)
             except FileNotFoundError:
@@ -97,7 +99,7 @@ class TextFile:
                 if error.errno != errno.EBUSY:
                     raise
                 self._empty(path)
-        for folder in {target.parent, self.path.parent}:
+        for folder in folders:
             sync_folder(folder, self._steps)
         return found.raw if found else b""
 

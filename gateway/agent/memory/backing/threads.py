@@ -73,9 +73,11 @@ class Threads:
             return self._rested.wait_for(lambda: not self._jobs and not self._busy, seconds)
 
     def _call(self) -> None:
+        if not self._jobs:
+            return
         if len(self._jobs) <= self._idle:
             self._wake.notify()
-        elif self._jobs and self._busy + self._idle < self._most:
+        elif self._busy + self._idle < self._most:
             threading.Thread(target=self._work, name=self._name, daemon=True).start()
             self._busy += 1
 

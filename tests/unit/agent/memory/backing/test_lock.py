@@ -1,0 +1,157 @@
+"""The lock that other programs take too: who holds it is named, and nobody is stuck behind it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from gateway.agent.memory.backing.files import FileBacking
+from gateway.agent.memory.backing.lock import holder
+from gateway.agent.memory.backing.queues import Desk
+from gateway.agent.memory.notes import parse
+from gateway.errors import StorageError
+from tests.unit.agent.memory.backing.people import MEMORY, USER, add, holding, left, python, write
+
+REFERENCE = """
+import fcntl, json, os, sys, tempfile
+path = sys.argv[1]
+for number in range(60):
+    with open(path + ".lock", "a+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            entries = open(path).read().split("\\n§\\n")
+        except FileNotFoundError:
+            entries = []
+        file, name = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".mem_", suffix=".tmp")
+        with open(file, "w") as file:
+            file.write("\\n§\\n".join([*entries, f"theirs {number}"]))
+        os.replace(name, path)
+print("{}")
+"""
+
+WAITS = """
+import asyncio, json, sys
+from pathlib import Path
+from gateway.agent.memory.backing.files import FileBacking
+from gateway.agent.memory.backing.queues import Desk
+from gateway.errors import StorageError
+from tests.unit.agent.memory.backing.people import MEMORY, add
+
+async def main():
+    async with Desk(seconds=0.1) as desk:
+        try:
+            await FileBacking(Path(sys.argv[1]), desk).change(MEMORY, add("mine"))
+        except StorageError as error:
+            print(json.dumps({"said": str(error)}))
+
+asyncio.run(main())
+"""
+
+
+def waiting(name: str = "notes") -> int:
+    return sum(thread.name == name for thread in threading.enumerate())
+
+
+async def test_the_error_names_the_process_that_holds_the_lock(tmp_path: Path) -> None:
+    (tmp_path / "MEMORY.md").write_text("old")
+    async with Desk(seconds=0.1) as desk:
+        notes = FileBacking(tmp_path, desk)
+        with holding(tmp_path / "MEMORY.md.lock") as other:
+            with pytest.raises(
+                StorageError, match="was held for 0.1 s by .*; let it finish or end it, then try"
+            ) as raised:
+                await notes.change(MEMORY, add("mine"))
+            assert (await notes.read(MEMORY)).text == "old", "reading takes no lock"
+        if sys.platform == "linux":
+            assert f"by process {other.pid} ({sys.executable} -c import fcntl" in str(raised.value)
+            assert len(str(raised.value)) < 400
+
+
+def test_where_the_system_does_not_tell_nobody_is_named(tmp_path: Path) -> None:
+    assert holder(tmp_path / "MEMORY.md.lock") == ""
+    (tmp_path / "MEMORY.md.lock").write_text("")
+    assert holder(tmp_path / "MEMORY.md.lock") == ""
+
+
+async def test_a_lock_that_comes_too_late_changes_nothing(tmp_path: Path) -> None:
+    async with Desk(seconds=0.1) as desk:
+        notes = FileBacking(tmp_path, desk)
+        with holding(tmp_path / "MEMORY.md.lock"), pytest.raises(StorageError):
+            await notes.change(MEMORY, add("given up"))
+        while not (await notes.read(MEMORY)).text:
+            with suppress(StorageError):  # on a busy machine a tenth of a second may be too short
+                await notes.change(MEMORY, add("later"))
+    assert (tmp_path / "MEMORY.md").read_text() == "later"
+    assert left(tmp_path) == []
+
+
+async def test_whoever_comes_while_a_thread_waits_for_the_lock_joins_it(tmp_path: Path) -> None:
+    async with Desk() as patient:
+        notes = [FileBacking(tmp_path, patient) for _ in range(10)]
+        before = waiting()
+        async with asyncio.TaskGroup() as group:
+            with holding(tmp_path / "MEMORY.md.lock"):
+                for number in range(30):
+                    group.create_task(notes[number % 10].change(MEMORY, add(f"entry {number}")))
+                await notes[0].change(USER, write("is not held up"))
+                assert waiting() - before <= 2, "one that waits, one that wrote USER.md"
+        assert len(parse((await notes[0].read(MEMORY)).text)) == 30
+
+
+async def test_stuck_threads_do_not_pile_up(tmp_path: Path) -> None:
+    async with Desk(seconds=0.05) as desk:
+        before = waiting()
+        with holding(tmp_path / "MEMORY.md.lock"):
+            for _ in range(5):  # each time with a store of its own, as sessions come and go
+                with pytest.raises(StorageError):
+                    await FileBacking(tmp_path, desk).change(MEMORY, add("mine"))
+            assert waiting() - before <= 2, "one that waits, one that told"
+
+
+def test_a_process_ends_though_it_never_got_the_lock(tmp_path: Path) -> None:
+    with holding(tmp_path / "MEMORY.md.lock"):
+        assert "was held for 0.1 s by" in python(WAITS, tmp_path)["said"]
+
+
+async def test_a_caller_that_goes_leaves_its_change_behind(tmp_path: Path) -> None:
+    async with Desk() as desk:
+        notes = FileBacking(tmp_path, desk)
+        with holding(tmp_path / "MEMORY.md.lock"):
+            async with asyncio.TaskGroup() as group:
+                task = group.create_task(notes.change(MEMORY, add("kept all the same")))
+                await asyncio.sleep(0)
+                task.cancel()
+        await notes.change(MEMORY, add("after"))
+        assert parse((await notes.read(MEMORY)).text) == ["kept all the same", "after"]
+
+
+async def test_a_lock_file_that_is_taken_away_locks_nobody_out_and_nobody_in(tmp_path: Path) -> None:
+    lock = tmp_path / "MEMORY.md.lock"
+    async with Desk() as desk, Desk() as second:
+        notes = FileBacking(tmp_path, desk)
+        async with asyncio.TaskGroup() as group:
+            with holding(lock):
+                group.create_task(notes.change(MEMORY, add("first")))
+                await notes.change(USER, write("by now the first one waits"))
+                lock.unlink()
+                other = group.create_task(FileBacking(tmp_path, second).change(MEMORY, add("with a new lock")))
+                await other
+        await notes.change(MEMORY, add("second"))
+    assert (tmp_path / "MEMORY.md").read_text() == "with a new lock\n§\nfirst\n§\nsecond"
+    assert lock.exists()
+
+
+async def test_the_reference_system_on_the_same_home_loses_nothing_and_neither_do_we(tmp_path: Path) -> None:
+    async with Desk() as desk:
+        notes = FileBacking(tmp_path, desk)
+        theirs = asyncio.get_running_loop().run_in_executor(None, python, REFERENCE, tmp_path / "MEMORY.md")
+        for number in range(60):
+            await notes.change(MEMORY, add(f"ours {number}"))
+        await theirs
+        entries = parse((await notes.read(MEMORY)).text)
+    assert sorted(entries) == sorted(f"{whose} {number}" for whose in ("ours", "theirs") for number in range(60))
