@@ -24,7 +24,7 @@ from gateway.agent.tools.workspace import remove_folders
 from gateway.app.listening import Listening
 from gateway.app.remember import Remember, open_memories
 from gateway.app.terminal import PLATFORM as LOCAL
-from gateway.app.upkeep import prune_by_and_by
+from gateway.app.upkeep import prune_by_and_by, stay_alone
 from gateway.bus import open_hints
 from gateway.bus.claims import Claims
 from gateway.bus.shards import Shards
@@ -135,6 +135,8 @@ class Gateway(Resource):
     async def _open(self) -> None:
         plan, enter = self.plan, self._stack.enter_async_context
         self.database = await enter(open_database(plan.database, plan.home))
+        if plan.alone:
+            await self.database.hold()
         self.hints = await enter(open_hints(plan.bus, plan.bus_prefix))
         works = Duties.WORKER in plan.duties
         role = plan.only or ("all" if plan.duties == Duties.ALL else "worker" if works else "edge")
@@ -322,6 +324,8 @@ class Gateway(Resource):
             work["old rows"] = partial(
                 prune_by_and_by, self.database, self.shards.me.id, self.plan.keep_seconds, alone=self.plan.alone
             )
+        if self.plan.alone:
+            work["sole use"] = partial(stay_alone, self.database)
         return work
 
     def _listeners(self) -> list[Adapter]:

@@ -1,4 +1,4 @@
-"""What has done its work is taken away now and then, by one process at a time."""
+"""What a process does now and then: take away what has done its work, see that it is alone if it believes so."""
 
 from __future__ import annotations
 
@@ -16,6 +16,16 @@ log = logging.getLogger(__name__)
 
 FIRST_SECONDS, EVERY_SECONDS = 60.0, 3600.0
 """When old rows are looked for after a start, and from then on."""
+
+HOLD_SECONDS = 5.0
+"""How often a gateway that is alone looks whether the database still keeps others off."""
+
+
+async def stay_alone(database: Database) -> None:
+    """Keep other gateways off the database, until cancelled."""
+    while True:
+        await asyncio.sleep(HOLD_SECONDS)
+        await database.hold()
 
 
 async def prune_by_and_by(

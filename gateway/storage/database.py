@@ -37,6 +37,15 @@ class Database(Resource, ABC):
     async def write(self, job: Job[T]) -> T:
         """Run a job in a transaction of its own and return once it is durable."""
 
+    async def hold(self) -> None:
+        """
+        Keep other gateways off that believe, as we do, to be alone on these rows; `StorageError` where one is there.
+
+        Holds until the database is closed; called again, it holds again what the server may have let go meanwhile. A
+        file needs nothing, since its gateways meet at the lock of its home.
+        """
+        return
+
     @abstractmethod
     async def read(self, job: Job[T]) -> T:
         """Run a job that only reads; it sees every write that has returned."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Self
 
-from sqlalchemy import URL, Engine, create_engine, make_url, text
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
 
 from gateway.errors import ConfigError, StorageError
@@ -20,6 +21,18 @@ TRIES = 3
 """How often a job runs that the server gave up for a deadlock."""
 MIGRATING = 0x6865726D6573
 """The advisory lock under which one process at a time brings the schema up to date."""
+ALONE = MIGRATING + 1
+"""The advisory lock that a gateway holds which shares the rows with no other."""
+HOLD_SECONDS, HOLD_PAUSE = 3.0, 0.1
+"""How long the server may take to notice that the holder was killed, and how often it is asked."""
+STAYING = {
+    "idle_in_transaction_session_timeout": 0,
+    "tcp_keepalives_idle": 10,
+    "tcp_keepalives_interval": 5,
+    "tcp_keepalives_count": 3,
+}
+"""Seconds: the holder may be idle, but is missed soon where its machine is gone."""
+OPTIONS = {"prepare_threshold": None, "connect_timeout": 10}
 GIVEN_UP = {"40001", "40P01"}
 """SQLSTATE serialization_failure and deadlock_detected (PostgreSQL, Appendix A)."""
 
@@ -37,7 +50,7 @@ class Postgres(Database):
                 pool_size=CONNECTIONS,
                 max_overflow=0,
                 pool_pre_ping=True,
-                connect_args={"prepare_threshold": None, "connect_timeout": 10},
+                connect_args=OPTIONS,
             )
         except ModuleNotFoundError as error:
             raise ConfigError(
@@ -49,6 +62,7 @@ class Postgres(Database):
 
     async def __aenter__(self) -> Self:
         self._threads = ThreadPoolExecutor(CONNECTIONS, "postgres")
+        self._sole: Connection | None = None
         self._open = True
         try:
             await in_thread(self._threads, self._prepare)
@@ -60,13 +74,50 @@ class Postgres(Database):
     async def __aexit__(self, *_: object) -> None:
         """Close once everything that was handed over has ended."""
         self._open = False
-        await asyncio.to_thread(self._threads.shutdown)
+        await asyncio.to_thread(self._end)
+
+    def _end(self) -> None:
+        self._threads.shutdown()
+        if self._sole is not None:
+            self._sole.close()
         self._engine.dispose()
 
     def _prepare(self) -> None:
         with self._told(), self._engine.begin() as connection:
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": MIGRATING})
             migrate(connection)
+
+    async def hold(self) -> None:
+        await in_thread(self._threads, self._hold)
+
+    def _hold(self) -> None:
+        if self._sole is not None:
+            try:
+                self._sole.execute(text("SELECT 1"))
+                return
+            except DBAPIError:
+                self._sole.invalidate()
+                self._sole.close()
+                self._sole = None
+        with self._told():
+            self._sole = self._locked()
+
+    def _locked(self) -> Connection:
+        """Return a connection beside the pool whose open transaction holds the lock, wherever a pooler may put it."""
+        engine = create_engine(self._engine.url, poolclass=NullPool, connect_args=OPTIONS)
+        connection = engine.connect()
+        for setting, value in STAYING.items():
+            connection.execute(text(f"SET LOCAL {setting} = {value}"))
+        until = time.monotonic() + HOLD_SECONDS
+        while not connection.execute(text("SELECT pg_try_advisory_xact_lock(:lock)"), {"lock": ALONE}).scalar_one():
+            if time.monotonic() > until:
+                connection.close()
+                raise StorageError(
+                    f"another gateway without Redis uses {self.url}: end it, give this one a database of its own, "
+                    "or set gateway.bus of both to redis://…"
+                )
+            time.sleep(HOLD_PAUSE)
+        return connection
 
     async def write(self, job: Job[T]) -> T:
         return await self._run(self._engine, job)
