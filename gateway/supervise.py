@@ -7,7 +7,7 @@ import logging
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from gateway.errors import GatewayError
 
@@ -76,6 +76,33 @@ async def finish(work: Coroutine[object, object, T], seconds: float) -> T:
         raise
     finally:
         task.cancel()
+
+
+class Background:
+    """Work that is begun and not awaited, and ended together."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def start(self, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
+        """Begin work that contains its own errors, or whose task is awaited."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # hear it, in case nobody does
+
+    async def end(self, seconds: float) -> int:
+        """Cancel what still runs; return how much has not ended after so many seconds, and is left behind."""
+        for task in (tasks := set(self._tasks)):
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=seconds)
+        return len(self._tasks)
 
 
 def _told_to_end() -> bool:

@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from gateway.errors import AdapterError, GatewayError, StorageError, TokenRefused, Unreachable
-from gateway.supervise import beside, contain, keep
+from gateway.supervise import Background, beside, contain, keep
 
 
 class Scripted:
@@ -315,3 +315,53 @@ async def test_nothing_beside_a_block_changes_nothing(caplog: pytest.LogCaptureF
         async with beside() as tasks:
             assert tasks == ()
     assert caplog.records == []
+
+
+# --- in the background
+
+
+async def test_work_in_the_background_is_ended_together() -> None:
+    background, ended = Background(), []
+
+    async def wait() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("it")
+
+    for _ in range(3):
+        background.start(wait())
+    await asyncio.sleep(0)
+    assert await background.end(10) == 0
+    assert ended == ["it"] * 3
+
+
+async def test_work_that_does_not_end_is_left_behind_and_counted() -> None:
+    background, let_go = Background(), asyncio.Event()
+
+    async def refuse() -> None:
+        while not let_go.is_set():
+            try:
+                await let_go.wait()
+            except asyncio.CancelledError:
+                continue
+
+    left = background.start(refuse())
+    await asyncio.sleep(0)
+    assert await background.end(0.01) == 1
+    let_go.set()
+    await left
+
+
+async def test_what_work_in_the_background_gives_or_raises_is_had_from_its_task() -> None:
+    async def answer() -> int:
+        return 42
+
+    async def fail() -> int:
+        raise LookupError("no")
+
+    background = Background()
+    assert await background.start(answer()) == 42
+    with pytest.raises(LookupError):
+        await background.start(fail())
+    assert await background.end(10) == 0
