@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence, Set
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,6 +17,7 @@ from gateway.access.policy import Access, Rules
 from gateway.agent.loop import Agent
 from gateway.agent.memory.approve import Approvals
 from gateway.agent.memory.backing.queues import Desk
+from gateway.agent.memory.manager import MemoryManager
 from gateway.agent.memory.scopes import Owner
 from gateway.agent.memory.settings import MemorySettings
 from gateway.agent.prompt import system_prompt
@@ -31,6 +32,7 @@ from gateway.bus.shards import Shards
 from gateway.commands.builtin import Facts, builtin_commands
 from gateway.commands.notes import Remembered, memory_commands
 from gateway.contracts.adapter import Adapter
+from gateway.contracts.memory import MemoryProvider
 from gateway.contracts.model import Model
 from gateway.contracts.resource import Resource
 from gateway.contracts.tool import Tools
@@ -101,12 +103,16 @@ class Plan:
 class Mind:
     """
     The models and the hands: `model` by its name ("" is the default), `tools` for a role, with more tools of its turn.
+
+    `taken` are the names of its tools, `folder` the one that a session has for itself alone, if any.
     """
 
     model: Callable[[str], Model]
     tools: Callable[[Role, Model, Tools], Tools]
     workspace: Callable[[str, Address], Path]
     folder: Callable[[str], Path | None] = lambda session: None
+    taken: Collection[str] = ()
+    provider: MemoryProvider | None = None
     names: Callable[[], list[str]] = list
 
 
@@ -144,13 +150,14 @@ class Gateway(Resource):
         desk = await enter(Desk())
         for adapter in self.adapters.values():
             await enter(adapter)
-        self._build(desk)
+        manager = await enter(MemoryManager(self._mind.provider))
+        self._build(desk, manager)
 
-    def _build(self, desk: Desk) -> None:
+    def _build(self, desk: Desk, manager: MemoryManager) -> None:
         """Put the rooms together, from the floor up."""
         self.prepare = Prepare(self.adapters)
         self.cache: Cache[str, Entry] = Cache(self.plan.cache, lambda entry: int(entry.session.bytes * WEIGHT))
-        self.remember = self._make_remember(desk)
+        self.remember = self._make_remember(desk, manager)
         self.commands = builtin_commands(
             self.prepare,
             Facts(self.plan.version, lambda: self._mind.model("").name, self._mind.names, self._cache_line),
@@ -165,10 +172,19 @@ class Gateway(Resource):
             self.shards.tell(tenant)
         self.metrics.watch_cache(lambda: self.cache.figures)
 
-    def _make_remember(self, desk: Desk) -> Remember:
+    def _make_remember(self, desk: Desk, manager: MemoryManager) -> Remember:
         plan = self.plan
         memories = open_memories(self.database, desk, Home(plan.home).memories, plan.memory)
-        return Remember(self.database, memories, plan.memory, plan.sharing, local=LOCAL, first=plan.owner)
+        return Remember(
+            self.database,
+            memories,
+            manager,
+            plan.memory,
+            plan.sharing,
+            taken=self._mind.taken,
+            local=LOCAL,
+            first=plan.owner,
+        )
 
     def _remembered(self) -> Remembered:
         memories = self.remember.memories
@@ -222,6 +238,9 @@ class Gateway(Resource):
             self.remember.whose,
             self._prompt,
             self._mind.workspace,
+            self.remember.recall,
+            self.remember.shown,
+            self.remember.learn,
         )
         return Answers(rooms, AnswerSettings(str(self.plan.home), self.plan.edit_every))
 

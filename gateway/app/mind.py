@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from tzlocal import get_localzone_name
 
+from gateway.agent.memory.providers.loading import open_provider
 from gateway.agent.tools import builtin_tools
 from gateway.agent.tools.workspace import workspace_for, workspace_of
 from gateway.app.gateway import Mind
@@ -37,4 +38,6 @@ def mind_of(config: Config, models: Models) -> Mind:
         workspace=lambda session, address: workspace_for(home, settings.workspace, session, chat=address),
         folder=lambda session: workspace_of(home, settings.workspace, session),
         names=models.names,
+        taken=[spec.name for spec in every.specs()],
+        provider=open_provider(settings.memory, home, config.variables, allow=settings.plugins.allow),
     )

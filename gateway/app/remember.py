@@ -6,7 +6,8 @@ In: events, from turns. Out: people, the section of a new conversation's prompt,
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -15,18 +16,23 @@ from gateway.agent.memory.backing.contract import Backing
 from gateway.agent.memory.backing.files import FileBacking
 from gateway.agent.memory.backing.queues import Desk
 from gateway.agent.memory.backing.table import TableBacking, owners
+from gateway.agent.memory.fence import compose
+from gateway.agent.memory.manager import MemoryManager
 from gateway.agent.memory.memories import Memories
 from gateway.agent.memory.notes import Target
 from gateway.agent.memory.operations import Operation
 from gateway.agent.memory.scopes import HOME, Kind, Owner, chat_of, owner_of
+from gateway.agent.memory.scrub import scrubbed
 from gateway.agent.memory.settings import MemorySettings
-from gateway.agent.tools.notes import Writing, memory_tool
+from gateway.agent.tools.notes import NAME, Writing, memory_tool
+from gateway.contracts.memory import Scope
 from gateway.contracts.tool import Tools
+from gateway.messages import Message, Progress
 from gateway.sessions.keys import of_one
 from gateway.sessions.live import Whose
 from gateway.sessions.settings import SharingSettings
 from gateway.storage.database import Connection, Database
-from gateway.toolkit.toolset import FunctionTools
+from gateway.toolkit.toolset import FunctionTools, Union
 from gateway.types import ChatType, Event, Turn
 
 NOTHING = FunctionTools(())
@@ -46,26 +52,31 @@ class Remember:
     """
     What turns need of memory.
 
-    `first` are the accounts, besides the local ones, of the person who owns the home: its notes are the home's own.
+    `first` is the account, besides those of the platform `local`, of the person who owns the home: its notes are the
+    home's own. `taken` are the names of the tools there are.
     """
 
     def __init__(
         self,
         database: Database,
         memories: Memories,
+        manager: MemoryManager,
         settings: MemorySettings,
         sharing: SharingSettings,
         *,
+        taken: Collection[str],
         local: str,
         first: str,
     ) -> None:
         self.memories = memories
+        self.manager = manager
         self._database = database
         self._settings = settings
         self._sharing = sharing
         self._local, self._first = local, first
-        tools = [memory_tool(memories, database, Writing(settings.write_approval), _heard)] if memories.on else []
-        self._tools = FunctionTools(tools)
+        writing = Writing(settings.write_approval)
+        own = FunctionTools([memory_tool(memories, database, writing, self._wrote)] if memories.on else [])
+        self._tools = Union(own, manager.tools((*taken, NAME), scope_of))
 
     async def whose(self, event: Event) -> Whose:
         """Say who wrote an event and whose notes its conversation uses; whoever is new becomes a person."""
@@ -77,16 +88,60 @@ class Remember:
             first = event.origin.platform == self._local or account == self._first
             person, home = await self._database.write(partial(_meet, account=account, first=first))
         owner = owner_of(event, self._settings.scope, HOME if home else Owner(Kind.PERSON, person))
-        notes = str(owner) if owner is not None and self.memories.on else ""
+        notes = str(owner) if owner is not None and (self.memories.on or self.manager.name) else ""
         return Whose(person, notes, person if of_one(event, self._sharing) else "")
 
     async def snapshot(self, whose: Whose) -> str:
-        """Return the notes as they stand, for the prompt of a conversation that begins."""
-        return await self.memories.store(Owner.parse(whose.notes)).snapshot() if whose.notes else ""
+        """Return what is remembered, as it stands, for the prompt of a conversation that begins."""
+        if not whose.notes:
+            return ""
+        notes = await self.memories.store(Owner.parse(whose.notes)).snapshot()
+        return "\n\n".join(part for part in (notes, self.manager.system_prompt_block()) if part)
 
     def tools(self, turn: Turn) -> Tools:
         """Return what the turn may do to its notes."""
         return self._tools if turn.notes else NOTHING
+
+    async def recall(self, turn: Turn, history: Sequence[Message], said: Message) -> Message:
+        """Return the user's message with what the provider remembers, behind a fence in what the model reads."""
+        if not self.manager.name or (scope := scope_of(turn)) is None:
+            return said
+        number = 1 + sum(message.role == "user" for message in history)
+        recalled = await self.manager.start_turn(number, said.text, scope)
+        return replace(said, api_content=compose(said.content, recalled)) if recalled else said
+
+    def shown(self, report: AsyncGenerator[Progress]) -> AsyncGenerator[Progress]:
+        """Return what is reported, without a fence that the model repeats."""
+        return scrubbed(report) if self.manager.name else report
+
+    def learn(self, turn: Turn, said: Message, answer: str) -> None:
+        """Let the provider hear of a completed turn."""
+        if self.manager.name and (scope := scope_of(turn)) is not None:
+            self.manager.after_turn(said.text, answer, scope)
+
+    async def _wrote(self, turn: Turn, target: Target, operations: Sequence[Operation]) -> None:
+        if (scope := scope_of(turn)) is None:
+            return
+        for done in operations:
+            about = {"old_text": done.old_text} if done.old_text else {}
+            about |= {"write_origin": "foreground", "session_id": turn.session_id, "tool_name": NAME}
+            self.manager.memory_write(done.action, str(target), done.content, scope, about)
+
+
+def scope_of(turn: Turn) -> Scope | None:
+    """Say whose memory a turn is about, None where it is nobody's."""
+    if not turn.notes:
+        return None
+    event = turn.events[-1]
+    return Scope(
+        owner=turn.notes,
+        user_id=turn.person,
+        chat_id=str(event.origin),
+        gateway_session_key=str(turn.session),
+        session_id=turn.session_id,
+        platform=event.origin.platform,
+        user_name=event.sender.name,
+    )
 
 
 def _person(connection: Connection, account: str) -> tuple[str, bool]:
@@ -97,10 +152,6 @@ def _person(connection: Connection, account: str) -> tuple[str, bool]:
 def _meet(connection: Connection, account: str, *, first: bool) -> tuple[str, bool]:
     person = people.meet(connection, account, home=first)
     return person, people.is_home(connection, person)
-
-
-async def _heard(turn: Turn, target: Target, operations: Sequence[Operation]) -> None:
-    return
 
 
 async def all_owners(database: Database, folder: Path) -> list[Owner]:

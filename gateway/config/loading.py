@@ -40,7 +40,8 @@ class Config:
 
     Rooms get their own part of `settings`. `origins` says where each key that is set came from. `secrets` are all that
     logs and screens must not show. `document` is the configuration as written and `shape` its type, for those that show
-    it. `color` is what NO_COLOR and FORCE_COLOR say; None: as the terminal can.
+    it. `color` is what NO_COLOR and FORCE_COLOR say; None: as the terminal can. `variables` is the environment over
+    ``.env``, for services that have variables of their own.
     """
 
     home: Home
@@ -52,6 +53,7 @@ class Config:
     document: Branch = field(repr=False)
     shape: type[BaseModel] = field(repr=False)
     color: bool | None = None
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(slots=True)
@@ -172,6 +174,7 @@ def _checked(
         document=tree,
         shape=root,
         color=_color(variables),
+        variables={variable.name: variable.value for variable in variables},
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence, Set
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence, Set
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
@@ -25,7 +25,7 @@ from gateway.delivery.outbox import Outgoing
 from gateway.delivery.prepare import LONG, Prepare
 from gateway.delivery.sender import Sender
 from gateway.delivery.typing import keep_typing
-from gateway.messages import Finished, Message, Notice
+from gateway.messages import Finished, Message, Notice, Progress
 from gateway.metrics import Metrics
 from gateway.sessions import store
 from gateway.sessions.cache import Cache
@@ -53,7 +53,8 @@ class AnswerRooms:
     What a turn of the agent works with.
 
     `whose` says who wrote an event and whose notes its conversation uses, `prompt` how a new conversation begins,
-    `tools` what a turn may do; `workspace` makes a session's folder.
+    `tools` what a turn may do; `workspace` makes a session's folder. `recall` puts what is remembered into the user's
+    message, `shown` takes it out of what is reported, and `learn` hears of a completed turn.
     """
 
     database: Database
@@ -67,6 +68,9 @@ class AnswerRooms:
     whose: Callable[[Event], Awaitable[Whose]]
     prompt: Callable[[Event, Whose], Awaitable[str]]
     workspace: Callable[[str, Address], Path]
+    recall: Callable[[Turn, Sequence[Message], Message], Awaitable[Message]]
+    shown: Callable[[AsyncGenerator[Progress]], AsyncGenerator[Progress]]
+    learn: Callable[[Turn, Message, str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +188,9 @@ class Answers:
             journal=TurnJournal(self._rooms.database, claimed, model.name, session),
             prompt=session.prompt,
             history=session.history,
-            said=user_message(past.events),
+            said=past.said[0]
+            if past.said
+            else await self._rooms.recall(turn, session.history, user_message(past.events)),
             resumed=past.said,
             started=past.started,
         )
@@ -196,6 +202,8 @@ class Answers:
         session.version, session.stored = version, True
         await self._rooms.sender.wake(queues)
         self._count(finished)
+        if not finished.problem:
+            self._rooms.learn(turn, work.added[0], finished.text)
         return "failed" if finished.problem else "done"
 
     async def _run(self, work: Work, adopt: str) -> tuple[Finished, str, list[str]]:
@@ -204,7 +212,7 @@ class Answers:
         adapter = self._rooms.prepare.adapter(target)
         live = self._live(adapter, work, target, adopt)
         async with beside(*_beside(adapter, target, live)) as tasks:
-            async with aclosing(self._rooms.agent.run(work)) as report:
+            async with aclosing(self._rooms.shown(self._rooms.agent.run(work))) as report:
                 async for progress in report:
                     if isinstance(progress, Finished):
                         finished = progress

@@ -12,6 +12,7 @@ import pytest
 
 from gateway.access.policy import Rules
 from gateway.app.gateway import Duties, Gateway, Mind, Plan
+from gateway.contracts.memory import MemoryProvider
 from gateway.contracts.tool import Tools
 from gateway.errors import StorageError
 from gateway.storage.database import Database
@@ -33,6 +34,7 @@ class House:
     models: dict[str, DrivenModel]
     tools: Tools = field(default_factory=lambda: FunctionTools([]))
     gateways: list[Gateway] = field(default_factory=list)
+    provider: MemoryProvider | None = None
 
     @property
     def model(self) -> DrivenModel:
@@ -56,6 +58,7 @@ class House:
             tools=lambda role, model, more: Union(self.tools, more),
             workspace=lambda session, address: self.plans[0].home,
             names=lambda: sorted(name for name in self.models if name),
+            provider=self.provider,
         )
 
     @asynccontextmanager

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
+from typing import Any
 
 import pytest
 
 from gateway.agent.memory.notes import DELIMITER, RULE
 from gateway.agent.memory.settings import MemorySettings
+from gateway.contracts.memory import MemoryProvider, Scope
 from gateway.contracts.model import Completed
+from gateway.contracts.tool import ToolSpec
 from gateway.messages import Message, ToolCall
 from gateway.types import ChatType
 from tests.fakes.model import DrivenModel
@@ -228,3 +231,95 @@ async def test_who_wants_to_be_forgotten_is(house: House) -> None:
         assert len(house.model.asked[-1]) == 2
         await tell(house, "and me?", "ann", shows="you said: and me?")
         assert any("Ann's own words" in message.content for message in house.model.asked[-1])
+
+
+class Shared(MemoryProvider):
+    """Remembers every turn, and recalls all of one owner's; may be told to fail or to hang."""
+
+    name = "shared"
+
+    def __init__(self) -> None:
+        self.said: dict[str, list[str]] = {}
+        self.writes: list[tuple[str, str, str]] = []
+        self.scopes: list[Scope] = []
+        self.fails = False
+
+    def specs(self) -> Sequence[ToolSpec]:
+        return [ToolSpec("shared_search", "Search."), ToolSpec("memory", "Not ours to take.")]
+
+    async def call(self, name: str, arguments: Mapping[str, Any], scope: Scope) -> str:
+        return f"{name} for {scope.owner}"
+
+    def system_prompt_block(self) -> str:
+        return "You also have shared memory."
+
+    async def prefetch(self, query: str, scope: Scope) -> str:
+        self.scopes.append(scope)
+        if self.fails:
+            raise RuntimeError("the service is down")
+        return " / ".join(self.said.get(scope.owner, []))
+
+    async def sync_turn(self, user: str, assistant: str, scope: Scope) -> None:
+        self.said.setdefault(scope.owner, []).append(f"heard: {user}")
+
+    async def on_memory_write(
+        self, action: str, target: str, content: str, scope: Scope, metadata: Mapping[str, str]
+    ) -> None:
+        self.writes.append((action, target, content))
+
+
+@pytest.fixture
+def service(house: House) -> Shared:
+    house.provider = Shared()
+    return house.provider
+
+
+async def test_what_a_service_remembers_stands_behind_a_fence_and_not_in_the_history(
+    house: House, service: Shared
+) -> None:
+    async with house.running() as chat:
+        await tell(house, "I have a boat called Miso", shows="you said: I have a boat")
+        await chat.until(lambda: bool(service.said), "the turn in the service")
+        assert "You also have shared memory." in prompt(house)
+        await tell(house, "what is my boat called?", shows="what is my boat called?")
+        asked = house.model.asked[-1]
+    assert asked[-1].text == "what is my boat called?"
+    assert "<memory-context>" in asked[-1].content
+    assert "heard: I have a boat called Miso" in asked[-1].content
+    assert not any("<memory-context>" in text for text in chat.texts())
+    assert service.scopes[-1].platform == "fake"
+    assert service.scopes[-1].user_id
+    assert service.scopes[-1].gateway_session_key.startswith("agent:main:fake:dm:")
+
+
+async def test_a_service_recalls_nothing_of_another_person(house: House, service: Shared) -> None:
+    async with house.running() as chat:
+        await tell(house, "my secret is tulip", shows="you said: my secret")
+        await chat.until(lambda: bool(service.said), "the turn in the service")
+        await tell(house, "do you know a secret?", "bob", shows="do you know a secret?")
+    assert "tulip" not in house.model.asked[-1][-1].content
+
+
+async def test_a_replay_sends_what_was_recalled_to_the_letter(house: House, service: Shared) -> None:
+    async with house.running() as chat:
+        await tell(house, "I have a boat called Miso", shows="you said: I have a boat")
+        await chat.until(lambda: bool(service.said), "the turn in the service")
+        await tell(house, "what is my boat called?", shows="what is my boat called?")
+    second = house.model.asked[-1][-1]
+    async with house.running():
+        await tell(house, "and now?", shows="and now?")
+    assert second in house.model.asked[-1]
+
+
+async def test_a_service_that_fails_costs_only_what_it_knows(house: House, service: Shared) -> None:
+    service.fails = True
+    async with house.running():
+        await tell(house, "hello there, friend", shows="you said: hello there, friend")
+    assert house.model.asked[-1][-1].content == "hello there, friend"
+
+
+async def test_a_service_hears_of_writes_and_offers_its_tools(house: House, service: Shared) -> None:
+    async with house.running() as chat:
+        await tell(house, saving("Prefers tea"), shows='"success": true')
+        await chat.until(lambda: bool(service.writes), "the write in the service")
+    assert service.writes == [("add", "memory", "Prefers tea")]
