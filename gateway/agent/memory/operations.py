@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from gateway.agent.memory.notes import divides, join, usage, whole
@@ -44,9 +44,10 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """The entries after all operations, and what deserves a word."""
+    """The entries after all operations, the operations that changed something, and what deserves a word."""
 
     entries: tuple[str, ...]
+    done: tuple[Operation, ...] = ()
     note: str = ""
 
 
@@ -67,16 +68,18 @@ def change(entries: Sequence[str], operations: Sequence[Operation], limit: int, 
     for place, (operation, content) in enumerate(zip(operations, contents, strict=True), 1):
         if problem := _content(operation, content, scan):
             return Refusal(_at(place, operations) + problem + (ALL if len(operations) > 1 else ""))
-    now, note = list(entries), ""
+    now, done, note = list(entries), list[Operation](), ""
     for place, (operation, content) in enumerate(zip(operations, contents, strict=True), 1):
-        result = _one(now, operation, content)
+        result = _one(now, replace(operation, content=content))
         if isinstance(result, Refusal):
             error = _at(place, operations) + result.error + (ALL if len(operations) > 1 else "")
             return Refusal(error, entries=tuple(entries) if result.entries else (), matches=result.matches)
-        note = result or note
+        effect, told = result
+        done += [effect] if effect else []
+        note = told or note
     if len(join(now)) > limit and len(join(now)) > len(join(entries)):
         return _overflow(entries, now, limit)
-    return Changed(tuple(now), note)
+    return Changed(tuple(now), tuple(done), note)
 
 
 def _at(place: int, operations: Sequence[Operation]) -> str:
@@ -96,24 +99,28 @@ def _content(operation: Operation, content: str, scan: Scan) -> str:
     return ""
 
 
-def _one(now: list[str], operation: Operation, content: str) -> str | Refusal:
-    """Carry one operation out; return a note or a refusal."""
+def _one(now: list[str], operation: Operation) -> tuple[Operation | None, str] | Refusal:
+    """Carry one operation out; return what it came to, if anything, and a note; or a refusal."""
+    content = operation.content
     if operation.action == "add":
         if content in now:
-            return "Entry already exists (no duplicate added)."
+            return None, "Entry already exists (no duplicate added)."
         now.append(content)
-        return ""
+        return operation, ""
     found = _find(now, operation.old_text.strip())
     if isinstance(found, Refusal):
         return found
     if operation.action == "remove":
         del now[found]
-    elif content in now and now[found] != content:
+    elif now[found] == content:
+        return None, ""
+    elif content in now:
         del now[found]
-        return "The new content existed already; the old entry was dropped."
+        dropped = Operation("remove", old_text=operation.old_text)
+        return dropped, "The new content existed already; the old entry was dropped."
     else:
         now[found] = content
-    return ""
+    return operation, ""
 
 
 def _find(entries: Sequence[str], wanted: str) -> int | Refusal:

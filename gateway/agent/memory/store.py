@@ -35,11 +35,16 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A change that is durable. `usage` is ``P% — used/limit chars``; `entries` how many there are now."""
+    """
+    A change that is durable. `usage` is ``P% — used/limit chars``; `entries` how many there are now.
+
+    `done` are the operations that changed something.
+    """
 
     target: Target
     usage: str
     entries: int
+    done: tuple[Operation, ...] = ()
     note: str = ""
 
 
@@ -111,7 +116,7 @@ class NotesStore:
         if isinstance(result, Refusal):
             return Change(None, result)
         text = join(result.entries)
-        written = Written(target, usage(result.entries, limit), len(result.entries), result.note)
+        written = Written(target, usage(result.entries, limit), len(result.entries), result.done, result.note)
         return Change(text if write and result.entries != tuple(entries) else None, written)
 
     async def sheet(self, target: Target) -> Sheet:

@@ -50,7 +50,7 @@ OPERATIONS: dict[str, Any] = {
     },
 }
 Heard = Callable[[Turn, Target, Sequence[Operation]], Awaitable[None]]
-"""Is told of every write that took effect."""
+"""Is told of the operations of every write that changed something."""
 
 
 class _Item(BaseModel):
@@ -116,7 +116,8 @@ def memory_tool(memories: Memories, database: Database, writing: Writing, heard:
         tries.pop(turn.id, None)
         if stages:
             return await _stage(database, Staging(store.owner, turn.person, writing.origin, which, tuple(changes)))
-        await heard(turn, which, changes)
+        if result.done:
+            await heard(turn, which, result.done)
         return _written(result)
 
     names = tuple(map(str, targets))

@@ -102,6 +102,18 @@ async def test_a_batch_comes_as_a_list_or_as_its_json(desktop: Desktop, as_text:
     assert desktop.text().strip() == DELIMITER.join(["new", "more"])
 
 
+async def test_only_what_changed_something_is_told_to_others(desktop: Desktop) -> None:
+    desktop.write(DELIMITER.join(["Prefers tea", "Likes jazz"]))
+    await desktop.call(action="add", content="Prefers tea")
+    await desktop.call(action="replace", old_text="jazz", content="Likes jazz")
+    assert desktop.heard == []
+    merged = {"action": "replace", "old_text": "jazz", "content": "Prefers tea"}
+    new = {"action": "add", "content": "Has a cat"}
+    await desktop.call(operations=[{"action": "add", "content": "Prefers tea"}, merged, new])
+    effect = (Operation("remove", old_text="jazz"), Operation("add", "Has a cat"))
+    assert desktop.heard == [(Target.MEMORY, effect)]
+
+
 async def test_a_batch_that_fails_changes_nothing(desktop: Desktop) -> None:
     desktop.write("old")
     said = await desktop.call(
