@@ -195,7 +195,8 @@ class Gateway(Resource):
         """Remove the folders of conversations that are gone; report it."""
         folders = [folder for session in sessions if (folder := self._mind.folder(session)) is not None]
         gone = await asyncio.to_thread(remove_folders, [*folders, Home(self.plan.home).cache / person])
-        return [f"{gone} files", f"not reached: {Home(self.plan.home).backups} and backups made elsewhere"]
+        service = await self.remember.forget(owner, person)
+        return [f"{gone} files", *service, f"not reached: {Home(self.plan.home).backups} and backups made elsewhere"]
 
     def _make_sender(self) -> Sender:
         paces = {name: Pace(adapter.limits.per_chat, BURST) for name, adapter in self.adapters.items()}

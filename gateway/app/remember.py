@@ -119,6 +119,16 @@ class Remember:
         if self.manager.name and (scope := scope_of(turn)) is not None:
             self.manager.after_turn(said.text, answer, scope)
 
+    async def forget(self, owner: Owner, person: str) -> list[str]:
+        """Have the provider forget an owner; report it, where there is a provider."""
+        if not self.manager.name:
+            return []
+        about = Scope(
+            owner=str(owner), user_id=person, chat_id="", gateway_session_key="", session_id="", platform=""
+        )
+        forgotten = await self.manager.forget(about)
+        return [forgotten.problem or f"{forgotten.count} memories of {self.manager.name}"]
+
     async def _wrote(self, turn: Turn, target: Target, operations: Sequence[Operation]) -> None:
         if (scope := scope_of(turn)) is None:
             return

@@ -36,7 +36,7 @@ class Report:
 @command("doctor")
 def doctor(output: Output) -> int:
     """
-    Check the settings, the home, the database, the models, the platforms and the sandbox.
+    Check the settings, the home, the database, the models, the platforms, the sandbox and the notes.
 
     Each finding says what is wrong, why it matters, and the command or setting that mends it. Nothing is changed. Exit
     code 0 where all is well, 1 where something was found.
@@ -61,7 +61,7 @@ def doctor(output: Output) -> int:
 
 async def _examine(home: Home) -> tuple[Report, Redactor]:
     """Check what can be checked: without a valid configuration that is little."""
-    from gateway.cli.checks import machine, of_config, services
+    from gateway.cli.checks import machine, notes, of_config, services
     from gateway.config import load
     from gateway.errors import ConfigError
     from gateway.log.redact import Redactor
@@ -86,6 +86,7 @@ async def _examine(home: Home) -> tuple[Report, Redactor]:
         "platforms": services.check_accounts(config, standing),
         "deliveries": machine.check_given_up(standing),
         "terminal": machine.check_terminal(config),
+        "memory": notes.check_notes(config),
         "access": services.check_access(config, standing),
     }.items():
         await report.run(name, check)

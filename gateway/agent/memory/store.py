@@ -143,15 +143,26 @@ class NotesStore:
 
     async def _section(self, target: Target) -> str:
         sheet = await self.sheet(target)
-        if sheet.problem:
-            log.warning("the notes of %s: %s", self.owner, sheet.problem)
         limit = self.limits.of[target]
+        for concern in concerns(sheet, limit):
+            log.warning("the notes of %s: %s", self.owner, concern)
         section = block(target, [safe(target, entry) for entry in sheet.entries], limit)
         return "\n".join(part for part in (section, f"[{sheet.problem}]" if sheet.problem else "") if part)
 
     async def erase(self) -> int:
         """Remove both texts; return how many characters there were."""
         return await self._backing.erase()
+
+
+def concerns(sheet: Sheet, limit: int, *, blocked: bool = True) -> list[str]:
+    """Return what an operator should know of a text, a sentence each; `blocked` also what the scan keeps back."""
+    found = [sheet.problem] if sheet.problem else []
+    used = len(join([entry.text for entry in sheet.entries]))
+    if used > limit:
+        found.append(f"{sheet.target.file} has {used:,} of {limit:,} characters: nothing is added until it is shorter")
+    if blocked and (kept := [entry.handle for entry in sheet.entries if entry.blocked]):
+        found.append(f"{sheet.target.file}: kept from the model by the threat scan: {', '.join(kept)}")
+    return found
 
 
 _DRIFTED = (

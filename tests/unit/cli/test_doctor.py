@@ -368,3 +368,16 @@ def test_an_owner_of_another_platform_does_not_open_this_one(console: Console) -
     console.configure(json.dumps({"platforms": {"pigeon": {"token": "a-ring"}}}))
     console.write(lambda connection: people.make_owner(connection, "visitor"))
     assert len(asyncio.run(nobody(load(console.home, environ={})))) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(b"Likes na\xefve art\n", "MEMORY.md is damaged"), (b"- much\n" * 500, "3,499 of 2,200 characters")],
+)
+def test_notes_that_cannot_be_read_or_have_no_room_are_found(
+    console: Console, settings: dict[str, Any], examine: Examine, content: bytes, words: str
+) -> None:
+    folder = console.home / "memories" / "users" / "b0b"
+    folder.mkdir(parents=True)
+    (folder / "MEMORY.md").write_bytes(content)
+    assert words in found(examine(settings), "memory")["problem"]

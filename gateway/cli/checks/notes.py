@@ -1,0 +1,45 @@
+"""Checks of what the agent remembers, where notes are files."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Set
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gateway.cli.checks import Finding
+
+if TYPE_CHECKING:
+    from gateway.config import Config
+
+WHY = "the agent does not learn what it is told"
+
+
+async def check_notes(config: Config) -> AsyncIterator[Finding]:
+    """Check that every MEMORY.md and USER.md can be read and has room."""
+    if not config.settings.gateway.database.startswith("sqlite"):
+        return
+    from gateway.agent.memory.backing.files import FileBacking
+    from gateway.agent.memory.backing.queues import Desk
+    from gateway.agent.memory.memories import limits_of
+    from gateway.agent.memory.store import NotesStore, concerns
+
+    limits = limits_of(config.settings.memory)
+    async with Desk() as desk:
+        for folder in await asyncio.to_thread(_folders, config.home.memories):
+            store = NotesStore(str(folder), FileBacking(folder, desk), limits, _nothing)
+            for target in store.targets:
+                # What the scan found is its owner's business, who may have let it pass.
+                for concern in concerns(await store.sheet(target), limits.of[target], blocked=False):
+                    yield Finding(
+                        "memory", f"{folder}: {concern}", WHY, f"edit {folder / target.file}, or /memory show"
+                    )
+
+
+async def _nothing() -> Set[str]:
+    return frozenset()
+
+
+def _folders(memories: Path) -> list[Path]:
+    found = [memories, *memories.glob("users/*"), *memories.glob("chats/*")]
+    return sorted(folder for folder in found if folder.is_dir())
