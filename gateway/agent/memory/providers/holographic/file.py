@@ -71,6 +71,16 @@ class FactsFile(Resource):
         """Run a job in the file's thread and return once it is durable; raise `StorageError` where the file refuses."""
         return await in_thread(self._thread, lambda: self._transaction(job, write=write))
 
+    async def settle(self) -> None:
+        """Move what was written into the file itself, so that what was erased is in no log beside it either."""
+        await in_thread(self._thread, self._settle)
+
+    def _settle(self) -> None:
+        try:
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.Error as error:
+            raise _refused(self.path, error) from error
+
     def _transaction(self, job: Callable[[sqlite3.Connection], T], *, write: bool) -> T:
         connection = self._connection
         try:

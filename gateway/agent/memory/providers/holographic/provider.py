@@ -87,7 +87,9 @@ class Holographic(MemoryProvider):
         await self._file.run(mirror, write=True)
 
     async def forget(self, scope: Scope) -> int:
-        return await self._file.run(lambda connection: facts.erase(connection, scope.owner), write=True)
+        erased = await self._file.run(lambda connection: facts.erase(connection, scope.owner), write=True)
+        await self._file.settle()
+        return erased
 
     def _asked(self, scope: Scope) -> Asked:
         settings = self._settings

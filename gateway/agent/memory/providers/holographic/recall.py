@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import combinations
 
-from gateway.agent.memory.providers.holographic.facts import COLUMNS, Fact, listed
-from gateway.agent.memory.providers.holographic.text import fold, letters, terms
+from gateway.agent.memory.providers.holographic.facts import Fact, get, listed
+from gateway.agent.memory.providers.holographic.text import fold, terms
 
 COVERS, COMMON = 0.6, 0.4
 MOST_TERMS = 300
 """Of a question; what comes after them is not looked at."""
-MOST_COMPARED = 500
+MOST_COMPARED = 200
 """Facts that are held against each other, the newest."""
 ALIKE = 0.2
 """How much two facts on one thing must have in common to speak of the same side of it."""
@@ -57,67 +57,75 @@ def search(connection: sqlite3.Connection, asked: Asked, query: str) -> Found:
     ).fetchall()
     held: dict[int, list[str]] = defaultdict(list)
     within: dict[str, int] = defaultdict(int)
-    for term, id, *_ in rows:
+    figures: dict[int, tuple[int, float]] = {}
+    for term, id, size, trust, updated in rows:
         held[id].append(term)
         within[term] += 1
-    total = len(held)
-    weight = {term: math.log(1 + (total or 1) / within.get(term, 1)) for term in wanted}
-    whole = sum(weight.values())
-    scores = {}
-    for _, id, size, trust, updated in rows:
-        covers = sum(weight[term] for term in held[id]) / whole
-        common = len(held[id]) / (len(wanted) + max(size, len(held[id])) - len(held[id]))
-        scores[id] = (COVERS * covers + COMMON * common) * asked.weigh(trust, updated)
+        figures[id] = (size, asked.weigh(trust, updated))
+    weights = {term: math.log(1 + (len(held) or 1) / within.get(term, 1)) for term in wanted}
+    whole = sum(weights.values())
+    scores: dict[int, float] = {}
+    for id, (size, counts) in figures.items():
+        shared = len(held[id])
+        covers = sum(weights[term] for term in held[id]) / whole
+        common = shared / (len(wanted) + max(size, shared) - shared)
+        scores[id] = (COVERS * covers + COMMON * common) * counts
     best = sorted(scores, key=lambda id: (-scores[id], -id))[: asked.limit]
-    return [(scores[id], _fact(connection, id)) for id in best]
+    return [(scores[id], get(connection, asked.owner, id)) for id in best]
 
 
 def probe(connection: sqlite3.Connection, asked: Asked, entity: str) -> Found:
     """Return all facts about something: that name it, or have its words."""
-    return _best(asked, _all(connection, asked), _about(connection, asked, entity))
+    about = _about(connection, asked.owner, entity)
+    return _best(connection, asked, lambda fact: fact.id in about)
 
 
 def reason(connection: sqlite3.Connection, asked: Asked, entities: Iterable[str]) -> Found:
     """Return the facts about several things at once."""
-    tests = [_about(connection, asked, entity) for entity in entities]
-    return _best(asked, _all(connection, asked), lambda fact: min(test(fact) for test in tests))
+    about = set[int].intersection(*(_about(connection, asked.owner, entity) for entity in entities))
+    return _best(connection, asked, lambda fact: fact.id in about)
 
 
 def related(connection: sqlite3.Connection, asked: Asked, entity: str) -> Found:
     """Return facts that do not speak of something, but of what is named together with it; most names shared first."""
-    about, facts, named = _about(connection, asked, entity), _all(connection, asked), _named(connection, asked)
-    beside = {name for fact in facts if about(fact) for name in named[fact.id]}
-    return _best(asked, facts, lambda fact: 0 if about(fact) else len(beside & named[fact.id]))
+    about, named = _about(connection, asked.owner, entity), _named(connection, asked)
+    beside = {name for id in about for name in named[id]}
+    return _best(connection, asked, lambda fact: 0 if fact.id in about else len(beside & named[fact.id]))
 
 
 def contradict(connection: sqlite3.Connection, asked: Asked) -> list[tuple[float, Fact, Fact]]:
-    """Return pairs of facts that name the same, say it in words that are much alike, and yet differ."""
+    """Return pairs of facts that name the same, and say things of it that are much alike and yet differ."""
     named, pairs = _named(connection, asked), []
     facts = [fact for fact in _all(connection, asked) if named[fact.id]][:MOST_COMPARED]
     words = {fact.id: set(terms(fact.content)) for fact in facts}
     for one, other in combinations(facts, 2):
-        names = _jaccard(named[one.id], named[other.id])
-        if names and (alike := _jaccard(words[one.id], words[other.id])) >= ALIKE:
-            pairs.append((names * alike, one, other))
+        if not (shared := named[one.id] & named[other.id]):
+            continue
+        subject = {term for name in shared for term in terms(name)}
+        alike = _jaccard(words[one.id] - subject, words[other.id] - subject)
+        if alike >= ALIKE:
+            pairs.append((alike * _jaccard(named[one.id], named[other.id]), one, other))
     return sorted(pairs, key=lambda pair: -pair[0])[: asked.limit]
 
 
-def _about(connection: sqlite3.Connection, asked: Asked, entity: str) -> Callable[[Fact], float]:
-    """Return what says 1 of a fact that is about something, else 0."""
-    rows = connection.execute(
-        "SELECT fact FROM names WHERE owner = ? AND name = ?", (asked.owner, fold(entity).strip())
+def _about(connection: sqlite3.Connection, owner: str, entity: str) -> set[int]:
+    """Return the facts that name something, or have all its words."""
+    wanted = terms(entity)[:MOST_TERMS]
+    naming = connection.execute("SELECT fact FROM names WHERE owner = ? AND name = ?", (owner, fold(entity).strip()))
+    having = connection.execute(
+        f"SELECT fact FROM terms WHERE owner = ? AND term IN ({', '.join('?' * len(wanted))})"
+        " GROUP BY fact HAVING count(*) = ?",
+        (owner, *wanted, len(wanted)),
     )
-    naming, wanted = {row[0] for row in rows}, set(terms(entity))
-
-    def about(fact: Fact) -> float:
-        text = f"{fact.content}\n{fact.tags}"
-        return float(fact.id in naming or (bool(wanted) and wanted <= {*terms(text), *letters(text)}))
-
-    return about
+    return {row[0] for rows in (naming, having) for row in rows}
 
 
-def _best(asked: Asked, facts: Iterable[Fact], relevance: Callable[[Fact], float]) -> Found:
-    scored = [(share * asked.weigh(fact.trust, fact.updated), fact) for fact in facts if (share := relevance(fact))]
+def _best(connection: sqlite3.Connection, asked: Asked, relevance: Callable[[Fact], float]) -> Found:
+    scored = [
+        (share * asked.weigh(fact.trust, fact.updated), fact)
+        for fact in _all(connection, asked)
+        if (share := relevance(fact))
+    ]
     return sorted(scored, key=lambda found: -found[0])[: asked.limit]
 
 
@@ -130,10 +138,6 @@ def _named(connection: sqlite3.Connection, asked: Asked) -> dict[int, set[str]]:
     for id, name in connection.execute("SELECT fact, name FROM names WHERE owner = ?", (asked.owner,)):
         named[id].add(name)
     return named
-
-
-def _fact(connection: sqlite3.Connection, id: int) -> Fact:
-    return Fact(*connection.execute(f"SELECT {COLUMNS} FROM facts WHERE id = ?", (id,)).fetchone())
 
 
 def _jaccard(one: set[str], other: set[str]) -> float:
