@@ -72,7 +72,7 @@ def _plugin(name: str, where: Path | EntryPoint, settings: Mapping[str, Any], ho
             raise TypeError(f"create returned {type(provider).__name__}, not a MemoryProvider")
     except ConfigError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         log.warning(
             "the memory plugin %s is left out, since it failed to load: %s: %s", name, type(error).__name__, error
         )
@@ -90,7 +90,13 @@ def _create(name: str, where: Path | EntryPoint) -> Create:
     spec = spec_from_file_location(module, where, submodule_search_locations=[str(where.parent)])
     if spec is None or spec.loader is None:
         raise ImportError(f"{where} is not a Python package")
+    _drop(module)  # where it was loaded before, or half of it
     package = sys.modules[module] = module_from_spec(spec)
     spec.loader.exec_module(package)
     made: Create = package.create
     return made
+
+
+def _drop(module: str) -> None:
+    for name in [name for name in sys.modules if name == module or name.startswith(f"{module}.")]:
+        del sys.modules[name]
