@@ -20,7 +20,7 @@ _WORDS = frozenset(
         "안녕|안녕하세요|고마워|고맙습니다|감사합니다|네|예|응|아니|아니요|좋아|알겠습니다|계속",
         "привет|здравствуйте|доброе утро|добрый день|спасибо|да|нет|ок|хорошо|ладно|понятно|дальше|продолжай|пока",
         "hola|buenos días|buenas|gracias|muchas gracias|sí|vale|de acuerdo|bien|perfecto|sigue|adiós",
-        "hallo|guten morgen|guten tag|danke|danke schön|vielen dank|ja|nein|gut|passt|weiter|tschüss|alles klar|genau",
+        "hallo|guten morgen|guten tag|danke|danke schön|vielen dank|ja|nein|gut|weiter|tschüss|alles klar|genau",
         "bonjour|bonsoir|salut|merci|oui|non|d'accord|bien|très bien|continue|parfait|olá|oi|obrigado|obrigada|sim|não",
         "ciao|grazie|sì|va bene|merhaba|teşekkürler|evet|hayır|tamam",
         "مرحبا|السلام عليكم|شكرا|نعم|لا|حسنا|नमस्ते|धन्यवाद|हाँ|नहीं",

@@ -25,7 +25,8 @@ _STOP = frozenset(
         "a about am an and are as at be been but by can could did do does for from had has have he her his how i if in",
         "is it its me my of on or our she so that the their them there they this to us was we were what when where",
         "which who whom whose why will with would you your",
-        "das dein der die ein eine er es fur ich im ist mein mit sie und von wann war was wer wie wir wo zu",
+        "das dein der die ein eine er es fur ich im mein mit und von wann war was wer wie wir wo zu",
+        "ist sie",  # codespell:ignore ist,sie
         "como con cual cuando de del donde el en es esta la las lo los mi que quien se su tu un una y",
         "au ce dans des du elle est et il je le les ma mon ou ou pour quand quel quelle qui quoi sa son sur un une",
         "в где его ее и из как когда кто мне мои моя на не о он она они по с у что это я",
