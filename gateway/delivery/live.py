@@ -113,7 +113,8 @@ class Live:
 
     def _keep(self, connection: Connection, source: str) -> None:
         """Store what stands in the chat; where /stop came in between and could not know of it, end it as stopped."""
-        if outbox.keep_live(connection, self._turn, self._target, self._message_id, source):
+        kept = outbox.keep_live(connection, self._turn, self._target, self._message_id, source)
+        if kept or self._adapter.shows_rows:
             return
         markdown = f"{source}\n\n{STOPPED}"
         part = Part(self._adapter.render(markdown), markdown)

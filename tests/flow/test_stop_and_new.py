@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
+from gateway.delivery import outbox
 from gateway.delivery.prepare import CURSOR
 from gateway.types import Address, Part, Receipt
 from tests.fakes.model import DrivenModel
@@ -167,6 +168,7 @@ class DistantPlatform(FakePlatform):
     """Shows a live message at once; that it does so is heard only when `heard` is set."""
 
     heard: asyncio.Event = field(default_factory=asyncio.Event)
+    shows_rows: bool = False
 
     async def send(self, target: Address, part: Part) -> Receipt:
         receipt = await super().send(target, part)
@@ -187,3 +189,20 @@ async def test_stop_while_the_first_shown_words_are_on_their_way_leaves_no_curso
         distant.heard.set()
         await chat.sees("Once upon a time. The\n\n[stopped]")
         assert not any("▌" in text for text in chat.texts())
+
+
+async def test_stop_leaves_one_text_where_people_see_the_rows(small: House) -> None:
+    small.platform = distant = DistantPlatform(shows_rows=True)
+    small.models[""] = DrivenModel(lambda messages: "Once upon a time. The end")
+    small.model.midway.clear()
+    async with small.running() as chat:
+        chat.say("a story")
+        await chat.sees("▌")
+        chat.say("/stop")
+        await chat.sees("Stopped.")
+        distant.heard.set()
+        small.model.midway.set()
+        chat.say("go on")
+        await chat.sees("The end")
+        rows = await small.database.read(lambda connection: outbox.shown(connection, "fake:ann", 10))
+    assert [row.markdown for row in rows] == ["Stopped.", "Once upon a time. The end"]
