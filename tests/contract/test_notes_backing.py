@@ -141,7 +141,7 @@ class TestNotesBacking:
         assert isinstance(failed, ValueError)
         assert not isinstance(first, BaseException)
         assert not isinstance(last, BaseException)
-        assert parse((await backing.read(MEMORY)).text) == ["a", "b"]
+        assert sorted(parse((await backing.read(MEMORY)).text)) == ["a", "b"]
 
     async def test_a_change_that_was_handed_over_runs_even_if_its_caller_is_cancelled(self, house: House) -> None:
         backing = house.backing(0)
@@ -166,8 +166,11 @@ class TestNotesBacking:
     async def test_a_copy_holds_what_the_edit_saw(self, house: House) -> None:
         backing = house.backing(0)
         await backing.change(MEMORY, write("before"))
-        _, done = await asyncio.gather(backing.change(MEMORY, write("meanwhile")), backing.change(MEMORY, keep))
-        assert (await house.copies())[done.copy] == "meanwhile"
+        seen = await asyncio.gather(
+            backing.change(MEMORY, write("meanwhile")),
+            backing.change(MEMORY, lambda stored: Change(None, stored.text, keep=True)),
+        )
+        assert await house.copies() == {seen[1].copy: seen[1].told}
 
     async def test_of_nothing_there_is_no_copy(self, house: House) -> None:
         assert (await house.backing(0).change(MEMORY, keep)).copy == ""
@@ -206,3 +209,58 @@ class TestNotesBacking:
     async def test_a_text_comes_back_to_the_letter(self, house: House, text: str) -> None:
         await house.backing(0).change(MEMORY, write(text))
         assert await house.backing(1).read(MEMORY) == Stored(settled(text))
+
+
+# --- the files that were there before the table
+
+
+@pytest.fixture
+async def files(tmp_path: Path) -> AsyncIterator[FileBacking]:
+    async with Desk() as desk:
+        yield FileBacking(tmp_path / "memories", desk)
+
+
+async def test_the_files_are_taken_over_by_the_first_change(database: Database, files: FileBacking) -> None:
+    await files.change(MEMORY, write("of the home"))
+    table = TableBacking(database, "ann", files)
+    assert (await table.read(MEMORY)).text == "of the home"
+    assert (await table.change(MEMORY, add("more"))).told is None
+    await files.change(MEMORY, write("edited by hand, too late"))
+    assert (await table.read(MEMORY)).text == "of the home\n§\nmore"
+    assert (await table.read(USER)).text == ""
+    assert (await TableBacking(database, "bob").read(MEMORY)).text == ""
+
+
+async def test_two_processes_take_them_over_once(database: Database, files: FileBacking) -> None:
+    await files.change(MEMORY, write("of the home"))
+    both = [TableBacking(database, "ann", files) for _ in range(2)]
+    await asyncio.gather(*(both[number % 2].change(MEMORY, add(f"entry {number}")) for number in range(10)))
+    entries = parse((await both[0].read(MEMORY)).text)
+    assert sorted(entries) == sorted(["of the home", *(f"entry {number}" for number in range(10))])
+
+
+async def test_a_damaged_file_is_shown_and_not_taken_over(database: Database, files: FileBacking) -> None:
+    files.folder.mkdir()
+    (files.folder / "MEMORY.md").write_bytes(b"na\xefve")
+    table = TableBacking(database, "ann", files)
+    assert (await table.read(MEMORY)).damage == "byte 0xEF at 2 is not UTF-8"
+    with pytest.raises(StorageError, match="convert the file to UTF-8"):
+        await table.change(MEMORY, add("more"))
+    (files.folder / "MEMORY.md").write_text("naïve")
+    await table.change(MEMORY, add("more"))
+    assert (await table.read(MEMORY)).text == "naïve\n§\nmore"
+
+
+async def test_what_is_erased_is_not_taken_over_again(database: Database, files: FileBacking, tmp_path: Path) -> None:
+    await files.change(MEMORY, write("secret"))
+    await files.change(USER, write("also"))
+    table = TableBacking(database, "ann", files)
+    await table.change(MEMORY, add("more"))
+    assert await table.erase() == len("secret\n§\nmore") + len("also")
+    assert not list(files.folder.glob("*.md"))
+    async with Desk() as desk:
+        there = FileBacking(tmp_path / "another machine", desk)
+        await there.change(MEMORY, write("secret"))
+        table = TableBacking(database, "ann", there)
+        await table.change(MEMORY, add("new"))
+    assert (await table.read(MEMORY)).text == "new"

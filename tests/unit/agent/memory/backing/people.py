@@ -14,9 +14,14 @@ from gateway.agent.memory.notes import Target, join, parse
 
 MEMORY, USER = Target.MEMORY, Target.USER
 
-HOLD = (
-    "import fcntl, sys; f = open(sys.argv[1], 'a+'); fcntl.flock(f, fcntl.LOCK_EX); print('held', flush=True); input()"
-)
+HOLD = """
+import fcntl, sys
+files = [open(path, "a+") for path in sys.argv[1:]]
+for file in files:
+    fcntl.flock(file, fcntl.LOCK_EX)
+print("held", flush=True)
+input()
+"""
 
 
 def write(text: str) -> Edit[str]:
@@ -41,9 +46,9 @@ def left(folder: Path) -> list[str]:
 
 
 @contextmanager
-def holding(lock: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Hold a lock in another process, as the reference system does."""
-    holder = subprocess.Popen([sys.executable, "-c", HOLD, lock], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+def holding(*locks: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Hold locks in another process, as the reference system does."""
+    holder = subprocess.Popen([sys.executable, "-c", HOLD, *locks], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert holder.stdout is not None
     with holder:
         assert holder.stdout.readline() == b"held\n"

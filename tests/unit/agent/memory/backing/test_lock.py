@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -68,7 +68,7 @@ async def test_the_error_names_the_process_that_holds_the_lock(tmp_path: Path) -
                 await notes.change(MEMORY, add("mine"))
             assert (await notes.read(MEMORY)).text == "old", "reading takes no lock"
         if sys.platform == "linux":
-            assert f"by process {other.pid} ({sys.executable} -c import fcntl" in str(raised.value)
+            assert f"by process {other.pid} ({sys.executable} -c import fcntl, sys" in str(raised.value)
             assert len(str(raised.value)) < 400
 
 
@@ -130,20 +130,38 @@ async def test_a_caller_that_goes_leaves_its_change_behind(tmp_path: Path) -> No
         assert parse((await notes.read(MEMORY)).text) == ["kept all the same", "after"]
 
 
-async def test_a_lock_file_that_is_taken_away_locks_nobody_out_and_nobody_in(tmp_path: Path) -> None:
+async def test_stuck_stores_keep_the_others_from_nothing(tmp_path: Path) -> None:
+    folders = [tmp_path / f"store {number}" for number in range(20)]
+    for folder in folders:
+        folder.mkdir()
+    async with Desk() as desk, asyncio.TaskGroup() as group:
+        with holding(*(folder / "MEMORY.md.lock" for folder in folders)):
+            for folder in folders:
+                group.create_task(FileBacking(folder, desk).change(MEMORY, write("waited")))
+            await asyncio.sleep(0)
+            await FileBacking(tmp_path / "free", desk).change(MEMORY, write("did not wait"))
+    assert [(folder / "MEMORY.md").read_text() for folder in folders] == ["waited"] * 20
+
+
+async def test_whoever_waited_for_a_lock_file_that_was_taken_away_waits_for_the_new_one(tmp_path: Path) -> None:
     lock = tmp_path / "MEMORY.md.lock"
-    async with Desk() as desk, Desk() as second:
+
+    async def refused(notes: FileBacking) -> str:
+        with pytest.raises(StorageError) as raised:
+            await notes.change(MEMORY, add("first"))
+        return str(raised.value)
+
+    async with Desk(seconds=0.5) as desk:
         notes = FileBacking(tmp_path, desk)
-        async with asyncio.TaskGroup() as group:
-            with holding(lock):
-                group.create_task(notes.change(MEMORY, add("first")))
-                await notes.change(USER, write("by now the first one waits"))
-                lock.unlink()
-                other = group.create_task(FileBacking(tmp_path, second).change(MEMORY, add("with a new lock")))
-                await other
-        await notes.change(MEMORY, add("second"))
-    assert (tmp_path / "MEMORY.md").read_text() == "with a new lock\n§\nfirst\n§\nsecond"
-    assert lock.exists()
+        with ExitStack() as stack:
+            async with asyncio.TaskGroup() as group:
+                with holding(lock):
+                    first = group.create_task(refused(notes))
+                    await notes.change(USER, write("by now the first one waits"))
+                    lock.unlink()
+                    stack.enter_context(holding(lock))
+            assert "was held for 0.5 s" in first.result()
+            assert not (tmp_path / "MEMORY.md").exists()
 
 
 async def test_the_reference_system_on_the_same_home_loses_nothing_and_neither_do_we(tmp_path: Path) -> None:

@@ -110,7 +110,9 @@ class NotesMachine(RuleBasedStateMachine):
         notes = self.processes[process].notes
 
         async def together() -> list[Done[None] | BaseException]:
-            return await asyncio.gather(*(notes.change(MEMORY, add(entry)) for entry in entries), return_exceptions=True)
+            return await asyncio.gather(
+                *(notes.change(MEMORY, add(entry)) for entry in entries), return_exceptions=True
+            )
 
         done = self.runner.run(together())
         acknowledged = [not isinstance(one, BaseException) for one in done].count(True)
