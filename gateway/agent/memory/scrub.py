@@ -13,7 +13,7 @@ from dataclasses import replace
 from enum import Enum, auto
 
 from gateway.agent.memory.fence import CLOSE, NOTE_BEGINS, OPEN
-from gateway.messages import Finished, Progress, TextDelta
+from gateway.messages import Finished, Progress, Retracted, TextDelta, ToolStarted
 
 LONGEST_LINE = 500
 """Characters of a line that may be the note; a longer one is not."""
@@ -122,8 +122,15 @@ async def scrubbed(report: AsyncGenerator[Progress]) -> AsyncGenerator[Progress]
                     yield TextDelta(text)
                 continue
             if isinstance(progress, Finished):
-                whole = Scrubber()
-                progress = replace(progress, text=(whole.feed(progress.text) + whole.flush()).strip())
-            elif text := scrubber.flush():
+                progress = replace(progress, text=_whole(progress.text))
+            elif isinstance(progress, ToolStarted) and (text := scrubber.flush()):
                 yield TextDelta(text)
+            elif isinstance(progress, Retracted):
+                scrubber.flush()
             yield progress
+
+
+def _whole(text: str) -> str:
+    scrubber = Scrubber()
+    left = scrubber.feed(text) + scrubber.flush()
+    return text if left == text else left.strip()

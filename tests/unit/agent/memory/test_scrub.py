@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.agent.memory.fence import CLOSE, NOTE, OPEN, compose
-from gateway.agent.memory.scrub import Scrubber
+from gateway.agent.memory.scrub import Scrubber, scrubbed
+from gateway.messages import Finished, Notice, Progress, Retracted, TextDelta, ToolCall, ToolStarted
 
 ECHO = compose("", "likes tea\n\n- has a PIN").strip()
 
@@ -95,3 +96,37 @@ def test_after_the_end_it_begins_anew() -> None:
     assert scrubber.feed(f"{OPEN}\nlikes") == ""
     assert scrubber.flush() == ""
     assert scrubber.feed("tea\n") == "tea\n"
+
+
+async def passed_on(*report: Progress) -> list[Progress]:
+    async def reported() -> AsyncGenerator[Progress]:
+        for progress in report:
+            yield progress
+
+    return [progress async for progress in scrubbed(reported())]
+
+
+async def test_a_report_is_passed_on_without_the_fence() -> None:
+    deltas = [TextDelta(letter) for letter in f"{ECHO}\n\nTea."]
+    told = await passed_on(*deltas, Finished(f"{ECHO}\n\nTea.", ()))
+    assert "".join(progress.text for progress in told if isinstance(progress, TextDelta)) == "Tea."
+    assert told[-1] == Finished("Tea.", ())
+
+
+async def test_a_notice_within_a_fence_does_not_end_it() -> None:
+    told = await passed_on(TextDelta(f"{OPEN}\nlikes"), Notice("still here"), TextDelta(f"tea\n{CLOSE}\nYes"))
+    assert told == [Notice("still here"), TextDelta("Yes")]
+
+
+async def test_what_was_held_back_is_shown_before_a_tool_and_dropped_where_all_is_void() -> None:
+    started = ToolStarted(ToolCall("c1", "look_up"))
+    assert await passed_on(TextDelta("<mem"), started) == [TextDelta("<mem"), started]
+    assert await passed_on(TextDelta("<mem"), Retracted(), TextDelta("Yes")) == [Retracted(), TextDelta("Yes")]
+
+
+async def test_what_is_held_back_at_the_end_is_part_of_the_answer() -> None:
+    assert await passed_on(TextDelta("<mem"), Finished("<mem", ())) == [Finished("<mem", ())]
+
+
+async def test_an_answer_without_a_fence_keeps_its_white_space() -> None:
+    assert await passed_on(Finished("    code\n", ())) == [Finished("    code\n", ())]
