@@ -12,6 +12,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from gateway.messages import Usage
+
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 PREFIX = "hermes_gateway"
 SECONDS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
@@ -56,6 +58,7 @@ class Metrics:
         )
         self.model_requests_total = self._counter("model_requests_total", "Requests to a model", "outcome")
         self.tokens_total = self._counter("tokens_total", "Tokens: prompt, completion, cached (part of prompt)", "kind")
+        self.reviews_total = self._counter("reviews_total", "Reviews of what to remember, by what they did", "outcome")
         self.outbox_parts_total = self._counter("outbox_parts_total", "Tries to deliver a part", "platform", "outcome")
         self.doubtful_total = self._counter("doubtful_total", "Parts that may have arrived before", "platform")
         self.inbox_waiting = self._gauge("inbox_waiting", "Events that wait for their turn")
@@ -66,6 +69,13 @@ class Metrics:
 
     def _gauge(self, name: str, text: str) -> Gauge:
         return Gauge(f"{PREFIX}_{name}", text, registry=self._registry)
+
+    def count_model(self, usage: Usage, requests: int, *, failed: bool) -> None:
+        """Count the requests of one piece of work and the tokens they took."""
+        self.tokens_total.labels("prompt").inc(usage.prompt)
+        self.tokens_total.labels("completion").inc(usage.completion)
+        self.tokens_total.labels("cached").inc(usage.cached)
+        self.model_requests_total.labels("failed" if failed else "ok").inc(requests)
 
     def watch_cache(self, read: Callable[[], CacheFigures]) -> None:
         """Show the figures of the cache of live sessions; called once."""

@@ -21,9 +21,11 @@ from gateway.agent.memory.manager import MemoryManager
 from gateway.agent.memory.scopes import Owner
 from gateway.agent.memory.settings import MemorySettings
 from gateway.agent.prompt import system_prompt
+from gateway.agent.review.report import Notifications
 from gateway.agent.tools.workspace import remove_folders
 from gateway.app.listening import Listening
 from gateway.app.remember import Remember, open_memories
+from gateway.app.review import review_settings, reviewer_of
 from gateway.app.terminal import PLATFORM as LOCAL
 from gateway.app.upkeep import prune_by_and_by, stay_alone
 from gateway.bus import open_hints
@@ -50,6 +52,7 @@ from gateway.storage import open_database
 from gateway.supervise import keep
 from gateway.turns import TurnRooms, Turns, TurnSettings
 from gateway.turns.answer import AnswerRooms, Answers, AnswerSettings
+from gateway.turns.reviews import ReviewRooms, Reviews
 from gateway.types import Address, Event, Role, Turn
 
 log = logging.getLogger(__name__)
@@ -75,7 +78,8 @@ class Plan:
 
     `alone`: no other process can be on this database. `only` is an adapter's name: this process takes up nothing but
     that adapter's conversations and deliveries; whatever else waits is left to a gateway that serves everybody. `owner`
-    is the account (``platform:user``) whose notes are the home's own, besides the command line's.
+    is the account (``platform:user``) whose notes are the home's own, besides the command line's. `notices` says what
+    chats are told of reviews, by adapter.
     """
 
     home: Path
@@ -96,6 +100,7 @@ class Plan:
     identity: str = ""
     memory: MemorySettings = MemorySettings()
     owner: str = ""
+    notices: Mapping[str, Notifications] = field(default_factory=dict)
     version: str = "0"
 
 
@@ -104,7 +109,8 @@ class Mind:
     """
     The models and the hands: `model` by its name ("" is the default), `tools` for a role, with more tools of its turn.
 
-    `taken` are the names of its tools, `folder` the one that a session has for itself alone, if any.
+    `taken` are the names of its tools, `folder` the one that a session has for itself alone, if any. `reviews` is the
+    model that reviews conversations, None for the one that answered.
     """
 
     model: Callable[[str], Model]
@@ -113,6 +119,7 @@ class Mind:
     folder: Callable[[str], Path | None] = lambda session: None
     taken: Collection[str] = ()
     provider: MemoryProvider | None = None
+    reviews: Model | None = None
     names: Callable[[], list[str]] = list
 
 
@@ -156,7 +163,11 @@ class Gateway(Resource):
     def _build(self, desk: Desk, manager: MemoryManager) -> None:
         """Put the rooms together, from the floor up."""
         self.prepare = Prepare(self.adapters)
-        self.cache: Cache[str, Entry] = Cache(self.plan.cache, lambda entry: int(entry.session.bytes * WEIGHT))
+        self.cache: Cache[str, Entry] = Cache(
+            self.plan.cache,
+            lambda entry: int(entry.session.bytes * WEIGHT),
+            lambda entry: self.reviews.left(entry.session),
+        )
         self.remember = self._make_remember(desk, manager)
         self.commands = builtin_commands(
             self.prepare,
@@ -166,6 +177,7 @@ class Gateway(Resource):
         self.sender = self._make_sender()
         self.claims = self._make_claims()
         self.intake = self._make_intake()
+        self.reviews = self._make_reviews()
         self.turns = self._make_turns(self._make_answers())
         self.listening = self._make_listening()
         for tenant in (self, self.turns, self.sender):
@@ -242,8 +254,27 @@ class Gateway(Resource):
             self.remember.recall,
             self.remember.shown,
             self.remember.learn,
+            self.reviews,
         )
         return Answers(rooms, AnswerSettings(str(self.plan.home), self.plan.edit_every))
+
+    def _make_reviews(self) -> Reviews:
+        plan = self.plan
+        rooms = ReviewRooms(
+            self.database,
+            self.hints,
+            self.prepare,
+            self.sender,
+            self.metrics,
+            reviewer_of(self.remember.memories, self.database, plan.memory),
+            self._mind.reviews,
+            self._mind.model,
+            self._tools,
+            self.remember.whose,
+            self.shards.owns,
+        )
+        # One that serves a single conversation ends with each turn of it, which is no reason to look back.
+        return Reviews(rooms, review_settings(plan.memory, plan.notices, at_drain=not plan.only))
 
     def _make_turns(self, answers: Answers) -> Turns:
         rooms = TurnRooms(
@@ -321,7 +352,9 @@ class Gateway(Resource):
                 await self._stopping.wait()
                 for task in listening:
                     task.cancel()
+            until = asyncio.get_running_loop().time() + self.plan.turns.drain_seconds
             await self.turns.drain()
+            await self.reviews.drain(until - asyncio.get_running_loop().time())
             await self.sender.flush(self.plan.turns.drain_seconds)
             for task in steady:
                 task.cancel()
@@ -335,6 +368,7 @@ class Gateway(Resource):
                 "hints": self._hear,
                 "turns": self.turns.run,
                 "stopped turns": self.turns.watch,
+                "reviews": self.reviews.run,
                 "waiting messages": self.claims.sweep,
                 "sender": self.sender.run,
                 "outbox": self.sender.sweep,

@@ -26,6 +26,8 @@ def mind_of(config: Config, models: Models) -> Mind:
         workspace=settings.workspace, terminal=settings.terminal, zone=settings.gateway.timezone or get_localzone_name()
     )
 
+    review = settings.auxiliary.background_review
+
     @lru_cache(maxsize=64)
     def tools(role: Role, model: Model, more: Tools) -> Tools:
         if model.demo:
@@ -39,5 +41,6 @@ def mind_of(config: Config, models: Models) -> Mind:
         folder=lambda session: workspace_of(home, settings.workspace, session),
         names=models.names,
         taken=[spec.name for spec in every.specs()],
+        reviews=None if review.is_main else models.auxiliary("background_review", review),
         provider=open_provider(settings.memory, home, config.variables, allow=settings.plugins.allow),
     )

@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from gateway.access.policy import PlatformRules, Rules
 from gateway.app.gateway import Duties, Plan
+from gateway.app.terminal import PLATFORM as LOCAL
 from gateway.config import Account, Config
 from gateway.errors import ConfigError
 from gateway.sessions.cache import Bounds
@@ -52,6 +53,8 @@ def plan_of(config: Config) -> Plan:
         identity=_identity(config),
         memory=settings.memory,
         owner=next(iter(settings.access.owners), ""),
+        notices={account.name: account.display.memory_notifications for account in config.accounts}
+        | {LOCAL: settings.display.memory_notifications},
         version=our_version(),
     )
 

@@ -18,7 +18,8 @@ IN_EFFECT = tuple(
     model.* fallback_providers agent.max_turns workspace.* terminal.*
     sessions.group_sessions_per_user sessions.thread_sessions_per_user
     memory.memory_enabled memory.user_profile_enabled memory.memory_char_limit memory.user_char_limit
-    memory.write_approval memory.scope
+    memory.write_approval memory.scope memory.nudge_interval memory.flush_min_turns
+    auxiliary.background_review.* display.memory_notifications
     gateway.* streaming.* access.allow_all access.owners delivery.* log.* web.*
     """.split()  # noqa: SIM905 (a table, to be read)
 )
@@ -34,7 +35,8 @@ def warn_of_idle(tree: Branch, root: type[BaseModel], built: Set[str], warn: Cal
 
 def _heeded(unit: Unit, built: Set[str]) -> bool:
     if unit.path[0] == "platforms":
-        return len(unit.path) == 1 or (unit.path[1] in built and "display" not in unit.path)
+        shown = unit.path[unit.path.index("display") :] if "display" in unit.path else ()
+        return len(unit.path) == 1 or (unit.path[1] in built and (not shown or said(shown) in IN_EFFECT))
     return any(fnmatchcase(said(unit.path), pattern) for pattern in IN_EFFECT)
 
 

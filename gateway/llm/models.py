@@ -94,9 +94,8 @@ class Models(Resource):
 
     def auxiliary(self, setting: str, task: AuxiliaryTask) -> Model:
         """Return the model of a side task; `setting` names it in messages."""
-        plain = AuxiliaryTask(timeout_seconds=task.timeout_seconds)
-        if task.provider in {"", "auto"} and task.model_copy(update={"provider": plain.provider}) == plain:
-            return self._once("", plain)
+        if task.is_main:
+            return self._once("", AuxiliaryTask(timeout_seconds=task.timeout_seconds))
         return self._once(setting, task)
 
     async def reports(self) -> list[Report]:

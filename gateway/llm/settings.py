@@ -81,6 +81,12 @@ class AuxiliaryTask(_Section):
     timeout_seconds: float = Field(120, gt=0, le=86_400)
     """How long the endpoint may be silent within one request."""
 
+    @property
+    def is_main(self) -> bool:
+        """Say whether it is the main model, for all that is set here."""
+        own = self.model or self.base_url or self.api_key.get_secret_value()
+        return self.provider in {"", "auto"} and not own
+
 
 class AuxiliarySettings(_Section):
     """Models of side tasks."""

@@ -14,6 +14,7 @@ from gateway.agent import journal
 from gateway.agent.history import repair
 from gateway.agent.journal import Ending
 from gateway.agent.loop import Agent, Work
+from gateway.agent.memory.backing.nudges import Counters
 from gateway.bus import lanes
 from gateway.bus.lanes import Claimed, shard_of
 from gateway.contracts.adapter import Adapter
@@ -34,6 +35,7 @@ from gateway.sessions.live import UNKNOWN, Entry, LiveSession, Whose, cache_key
 from gateway.storage.database import Connection, Database
 from gateway.supervise import beside
 from gateway.turns.journal import TurnJournal
+from gateway.turns.reviews import Reviews, Spoken
 from gateway.types import Address, Event, Reply, Turn
 
 NOTHING = "There is nothing to answer again."
@@ -71,6 +73,7 @@ class AnswerRooms:
     recall: Callable[[Turn, Sequence[Message], Message], Awaitable[Message]]
     shown: Callable[[AsyncGenerator[Progress]], AsyncGenerator[Progress]]
     learn: Callable[[Turn, Message, str], None]
+    reviews: Reviews
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,11 +200,13 @@ class Answers:
         finished, live, notices = await self._run(work, past.live)
         replies = [*(Reply(f"*{notice}*") for notice in notices), Reply(finished.text)]
         parts = await self._parts(turn, replies, live)
-        version, queues = await self._store(claimed, session, work, finished, parts, past)
+        version, queues, counters = await self._store(claimed, session, work, finished, parts, past)
         session.extend(work.added)
         session.version, session.stored = version, True
         await self._rooms.sender.wake(queues)
-        self._count(finished)
+        self._rooms.metrics.count_model(finished.usage, max(1, finished.calls), failed=bool(finished.problem))
+        spoken = Spoken(turn, model, work.specs)
+        self._rooms.reviews.ended(session, spoken, counters, completed=not finished.problem)
         if not finished.problem:
             self._rooms.learn(turn, work.added[0], finished.text)
         return "failed" if finished.problem else "done"
@@ -254,13 +259,13 @@ class Answers:
         finished: Finished,
         parts: Sequence[Outgoing],
         past: _Past,
-    ) -> tuple[int, list[str]]:
+    ) -> tuple[int, list[str], Counters | None]:
         """Store the end of the turn: messages, parts, events done, counters. All of it or nothing."""
 
         state = "failed" if finished.problem else "done"
         ending = Ending(state, work.model.name, finished.usage, finished.calls, finished.problem, finished.fault)
 
-        def job(connection: Connection) -> tuple[int, list[str]]:
+        def job(connection: Connection) -> tuple[int, list[str], Counters | None]:
             version = lanes.fence(connection, claimed.lane, claimed.generation)
             journal.finish(connection, claimed.turn, str(claimed.lane), claimed.session_id, ending)
             if past.replaces:
@@ -272,17 +277,10 @@ class Answers:
             if self._settings.edit_every is not None:
                 outbox.end_live(connection, claimed.turn)
             lanes.done(connection, claimed.ids)
-            return version, outbox.add(connection, parts, claimed.turn)
+            counted = self._rooms.reviews.count(connection, work.turn, work.added, again=bool(past.replaces))
+            return version, outbox.add(connection, parts, claimed.turn), counted
 
         return await self._rooms.database.write(job)
-
-    def _count(self, finished: Finished) -> None:
-        tokens = self._rooms.metrics.tokens_total
-        tokens.labels("prompt").inc(finished.usage.prompt)
-        tokens.labels("completion").inc(finished.usage.completion)
-        tokens.labels("cached").inc(finished.usage.cached)
-        outcome = "failed" if finished.problem else "ok"
-        self._rooms.metrics.model_requests_total.labels(outcome).inc(max(1, finished.calls))
 
 
 def _beside(adapter: Adapter | None, target: Address, live: Live | None) -> list[Coroutine[object, object, None]]:

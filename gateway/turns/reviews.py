@@ -1,0 +1,265 @@
+"""When conversations are reviewed: every so many turns once the answer is delivered, and when they are left.
+
+In: turns that ended, sessions that are left. Out: notes, and a line in the chat. A review runs beside the turns and
+holds up nobody; what it is about was taken from the counters before it began, so that it happens once at most.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from weakref import WeakKeyDictionary
+
+from structlog.contextvars import bound_contextvars
+
+from gateway.agent.history import repair
+from gateway.agent.memory.backing import nudges
+from gateway.agent.memory.backing.nudges import Counters
+from gateway.agent.review.outcome import saved, steps
+from gateway.agent.review.report import Notifications, report
+from gateway.agent.review.reviewer import Past, Reviewed, Reviewer
+from gateway.bus import lanes, reports
+from gateway.bus.claims import TURNS_TOPIC
+from gateway.bus.lanes import shard_of
+from gateway.contracts.bus import Hints
+from gateway.contracts.model import Model
+from gateway.contracts.tool import Tools, ToolSpec
+from gateway.delivery import outbox
+from gateway.delivery.prepare import Prepare
+from gateway.delivery.sender import Sender
+from gateway.errors import GatewayError, StorageError
+from gateway.messages import Message
+from gateway.metrics import Metrics
+from gateway.sessions import store
+from gateway.sessions.live import LiveSession, Whose
+from gateway.storage.database import Connection, Database
+from gateway.supervise import contain
+from gateway.types import Address, Event, Reply, SessionKey, Turn
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 2
+"""Reviews that run at the same time in this process; others wait for them."""
+DELIVERY_SECONDS = 60.0
+"""How long a review waits for the answer to be delivered."""
+FIRST_LOOK, LAST_LOOK = 0.05, 2.0
+"""Seconds between two looks into the outbox, doubled from the first to the last."""
+CANCEL_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewSettings:
+    """
+    After how many turns a conversation is reviewed, and how many make one that is left worth it; 0: never.
+
+    `at_drain`: the end of the process is such a moment for every live session. `notify` says what an adapter's chats
+    are told, by its name; others are told in a line.
+    """
+
+    interval: int
+    leaving: int
+    at_drain: bool
+    notify: Callable[[str], Notifications]
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewRooms:
+    """
+    What reviews work with.
+
+    `reviewer` is None where there is nothing to write to. `other` is the model that reviews in place of the one that
+    answered, if any; `owns` says whether a shard is ours. The rest is as for turns.
+    """
+
+    database: Database
+    hints: Hints
+    prepare: Prepare
+    sender: Sender
+    metrics: Metrics
+    reviewer: Reviewer | None
+    other: Model | None
+    model: Callable[[str], Model]
+    tools: Callable[[Turn, Model], Tools]
+    whose: Callable[[Event], Awaitable[Whose]]
+    owns: Callable[[int], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """The last turn of a live session: the model that answered and the tools it had, and how many are not saved."""
+
+    turn: Turn
+    model: Model
+    offered: Sequence[ToolSpec]
+    unsaved: int = 0
+
+
+Take = Callable[[Connection], bool]
+"""Takes what was counted, or learns that another has."""
+
+
+class Reviews:
+    """The reviews of a process, one of a session at a time. Does nothing before `run`."""
+
+    def __init__(self, rooms: ReviewRooms, settings: ReviewSettings) -> None:
+        self._rooms = rooms
+        self._settings = settings
+        self._spoken: WeakKeyDictionary[LiveSession, Spoken] = WeakKeyDictionary()
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._slots = asyncio.Semaphore(AT_ONCE)
+        self._group: asyncio.TaskGroup | None = None
+
+    # --- what turns tell
+
+    def count(self, connection: Connection, turn: Turn, added: Sequence[Message], *, again: bool) -> Counters | None:
+        """Count a turn in the transaction that ends it; one that answers again what was counted adds no turn."""
+        if not turn.notes:
+            return None
+        return nudges.count(connection, turn.session_id, turns=int(not again), steps=steps(added), saved=saved(added))
+
+    def ended(self, session: LiveSession, spoken: Spoken, counters: Counters | None, *, completed: bool) -> None:
+        """Hear of a turn that was stored; review its session if that is due."""
+        if counters is None or self._rooms.reviewer is None:
+            return
+        self._spoken[session] = replace(spoken, unsaved=counters.unsaved)
+        interval = self._settings.interval
+        if completed and 0 < interval <= counters.turns:
+            take = partial(nudges.begin, session_id=session.id, turns=interval)
+            self._start(session, spoken, take, delivered=spoken.turn.targets)
+
+    async def left(self, session: LiveSession) -> None:
+        """Hear that a session is let go, and review it if enough was said since the last save; returns at once."""
+        self._leave(session, self._spoken.get(session))
+
+    def _leave(self, session: LiveSession, spoken: Spoken | None) -> None:
+        if spoken is not None and 0 < self._settings.leaving <= spoken.unsaved:
+            take = partial(nudges.begin, session_id=session.id, unsaved=self._settings.leaving)
+            self._start(session, spoken, take)
+
+    # --- what goes on
+
+    async def run(self) -> None:
+        """Run reviews until cancelled, and those begun with it."""
+        try:
+            async with asyncio.TaskGroup() as self._group:
+                await self._watch()
+        finally:
+            self._group = None
+
+    async def _watch(self) -> None:
+        """Review what /new left behind: somebody is told to look whenever it was sent."""
+        async with self._rooms.hints.signals(TURNS_TOPIC) as stopped:
+            async for lane in stopped:
+                if self._settings.leaving and self._rooms.reviewer and self._rooms.owns(shard_of(lane)):
+                    await self._look(SessionKey(lane))
+
+    async def _look(self, lane: SessionKey) -> None:
+        leaving = self._settings.leaving
+        try:
+            id = await self._rooms.database.read(lambda connection: nudges.left(connection, str(lane), leaving))
+            live = next(((session, spoken) for session, spoken in self._spoken.items() if session.id == id), None)
+            if id and (found := live or await self._read(lane, id)):
+                session, spoken = found
+                self._leave(session, replace(spoken, unsaved=leaving))
+        except StorageError as error:
+            log.error("what %s has left is not reviewed: %s", lane, error)
+
+    async def _read(self, lane: SessionKey, id: str) -> tuple[LiveSession, Spoken] | None:
+        """Build a session that is not live any more, and its last turn."""
+
+        def job(connection: Connection) -> tuple[store.Stored, str, tuple[Event, ...], str]:
+            turn = store.last_turn(connection, id)
+            model = reports.standing(connection, lane).model
+            return store.load(connection, id), turn, lanes.of_turn(connection, turn), model
+
+        stored, last, events, name = await self._rooms.database.read(job)
+        whose = await self._rooms.whose(events[-1]) if events else Whose()
+        if not whose.notes:
+            return None
+        session, model = LiveSession(id, str(lane)), self._rooms.model(name)
+        session.fill(stored.prompt, repair(stored.history), 0)
+        turn = Turn(id=last, session=lane, session_id=id, events=events, person=whose.person, notes=whose.notes)
+        return session, Spoken(turn, model, self._rooms.tools(turn, model).specs())
+
+    async def drain(self, seconds: float) -> None:
+        """Review every live session that is worth it, as far as there is time, and give the rest up."""
+        live = list(self._spoken.items()) if self._settings.at_drain and seconds > 0 else []
+        for session, spoken in live:
+            self._leave(session, spoken)
+        running = set(self._running.values())
+        if not running:
+            return
+        _, late = await asyncio.wait(running, timeout=max(seconds, 0))
+        for task in late:
+            task.cancel()
+        if late:
+            log.warning("%d reviews of what to remember were given up, since the gateway stops", len(late))
+            await asyncio.wait(late, timeout=CANCEL_SECONDS)
+
+    def _start(self, session: LiveSession, spoken: Spoken, take: Take, *, delivered: Sequence[Address] = ()) -> None:
+        """Begin a review, unless one of the session runs; what is not begun stays counted."""
+        if self._group is None or session.id in self._running or (self._rooms.other or spoken.model).demo:
+            return
+        task = self._group.create_task(self._guard(session, spoken, take, delivered))
+        self._running[session.id] = task
+        task.add_done_callback(lambda _: self._running.pop(session.id, None))
+
+    async def _guard(self, session: LiveSession, spoken: Spoken, take: Take, delivered: Sequence[Address]) -> None:
+        """A review that fails is a line in the log."""
+        with bound_contextvars(session=session.id, turn=spoken.turn.id):
+            try:
+                await self._delivered(delivered)
+                async with self._slots:
+                    await contain("a review of what to remember", self._review(session, spoken, take), GatewayError)
+            except GatewayError as error:
+                log.warning("what to remember of %s was not reviewed: %s", session.id, error)
+
+    async def _delivered(self, targets: Sequence[Address]) -> None:
+        """Return once nothing waits for these places any more, or after a while."""
+        queues, pause = {target.queue for target in targets}, FIRST_LOOK
+
+        def waits(connection: Connection) -> bool:
+            return any(outbox.busy(connection, queue) for queue in queues)
+
+        try:
+            async with asyncio.timeout(DELIVERY_SECONDS):
+                while await self._rooms.database.read(waits):
+                    await asyncio.sleep(pause)
+                    pause = min(pause * 2, LAST_LOOK)
+        except TimeoutError:
+            log.info("the answer is not delivered yet, and what to remember is reviewed all the same")
+
+    async def _review(self, session: LiveSession, spoken: Spoken, take: Take) -> None:
+        rooms = self._rooms
+        if rooms.reviewer is None or not await rooms.database.write(take):
+            return
+        turn, model = spoken.turn, rooms.other or spoken.model
+        offered = () if rooms.other else spoken.offered
+        past = Past(turn, model, session.prompt, tuple(session.history), offered)
+        reviewed = await rooms.reviewer.review(past, partial(self._there, session.id))
+        self._count(reviewed)
+        if reviewed.problem:
+            log.warning("the review of what to remember of %s ended early: %s", session.id, reviewed.problem)
+        await self._tell(turn, reviewed)
+
+    async def _there(self, session_id: str) -> bool:
+        return await self._rooms.database.read(lambda connection: nudges.known(connection, session_id))
+
+    def _count(self, reviewed: Reviewed) -> None:
+        self._rooms.metrics.count_model(reviewed.usage, reviewed.asked, failed=bool(reviewed.problem))
+        outcome = "kept" if reviewed.kept else "failed" if reviewed.problem else "nothing"
+        self._rooms.metrics.reviews_total.labels(outcome).inc()
+
+    async def _tell(self, turn: Turn, reviewed: Reviewed) -> None:
+        """Say in the chat what was kept, unless its conversation was erased meanwhile."""
+        said = [(target, report(reviewed.kept, self._settings.notify(target.adapter))) for target in turn.targets]
+        parts = [part for target, text in said if text for part in self._rooms.prepare.parts(Reply(text), target)]
+
+        def job(connection: Connection) -> list[str]:
+            return outbox.add(connection, parts) if nudges.known(connection, turn.session_id) else []
+
+        if parts:
+            await self._rooms.sender.wake(await self._rooms.database.write(job))
