@@ -448,6 +448,12 @@ class TestLevels:
             "event warning",
         ]
 
+    @pytest.mark.parametrize("name", ["httpx", "httpcore.http11"])
+    def test_what_a_memory_service_is_asked_for_is_not_written_down(self, home: Home, name: str) -> None:
+        with writing(home) as log:
+            logging.getLogger(name).info("GET /context?search_query=%s", "my secret")
+        assert log.lines == []
+
     @pytest.mark.parametrize(("level", "heard"), [("info", ["cannot serve"]), ("debug", ["Started", "cannot serve"])])
     def test_what_the_server_says_of_its_own_start_is_heard_only_where_everything_is(
         self, home: Home, level: str, heard: list[str]
