@@ -17,7 +17,7 @@ from gateway.bus.lanes import shard_of
 from gateway.bus.letters import Which
 from gateway.storage.clock import now
 from gateway.storage.packing import pack
-from gateway.storage.tables import OUTBOX_OPEN, OUTBOX_REFUSED, live, outbox
+from gateway.storage.tables import OUTBOX_OPEN, OUTBOX_REFUSED, live, outbox, turns
 from gateway.storage.upsert import upsert
 from gateway.types import Address, Part
 
@@ -263,7 +263,10 @@ def begin_live(connection: Connection, turn: str, address: Address) -> str | Non
 def keep_live(connection: Connection, turn: str, address: Address, message_id: str, text: str) -> bool:
     """Store what a live message shows, and its id, before it is edited again; False where the turn was stopped."""
     row = update(live).where(live.c.turn == turn, live.c.address == str(address))
-    return connection.execute(row.values(message_id=message_id, shown=text)).rowcount == 1
+    if connection.execute(row.values(message_id=message_id, shown=text)).rowcount:
+        return True
+    # Where the row is gone because another process has ended the turn, the message shows the answer.
+    return connection.execute(select(turns.c.state).where(turns.c.id == turn)).scalar() != "stopped"
 
 
 _END_LIVE = delete(live).where(live.c.turn == bindparam("t"))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from gateway.agent import journal
 from gateway.bus import bindings, letters, reports
 from gateway.bus.letters import Which
 from gateway.delivery import outbox
@@ -69,6 +70,18 @@ async def test_a_button_with_half_a_character_is_kept_and_sent_without_it(databa
     taken = await database.write(lambda connection: outbox.take(connection, CHAT.queue))
     assert isinstance(taken, Taken)
     assert taken.part.buttons == (Button("half \ufffd", "v"),)
+
+
+@pytest.mark.parametrize(("ended", "kept"), [("stopped", False), ("done", True)])
+async def test_only_a_stop_tells_a_live_message_to_end(database: Database, ended: str, kept: bool) -> None:
+    def job(connection: Connection) -> list[bool]:
+        outbox.begin_live(connection, "t1", CHAT)
+        before = outbox.keep_live(connection, "t1", CHAT, "m1", "so far")
+        journal.finish(connection, "t1", "lane", "s1", journal.Ending(ended))
+        outbox.end_live(connection, "t1")
+        return [before, outbox.keep_live(connection, "t1", CHAT, "m1", "so far and")]
+
+    assert await database.write(job) == [True, kept]
 
 
 async def test_the_fate_of_an_event_follows_it(lane: Lane) -> None:
