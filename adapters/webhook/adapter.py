@@ -105,7 +105,8 @@ class WebhookAdapter(Adapter):
         except request.Gone:
             return
         body = json.dumps(answer.body).encode()
-        headers = {"content-type": "application/json", "content-length": str(len(body)), **answer.headers}
+        headers = {"content-type": "application/json", "content-length": str(len(body)), "cache-control": "no-store"}
+        headers |= answer.headers
         encoded = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
         await send({"type": "http.response.start", "status": answer.status, "headers": encoded})
         await send({"type": "http.response.body", "body": body})

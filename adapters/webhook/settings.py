@@ -109,7 +109,7 @@ class Route(RunOptions):
     value_chars: int = Field(8000, ge=100, le=1_000_000)
     """The most of one value that goes into the prompt."""
     deliver: str | tuple[str, ...] = "origin"
-    """Where the answer goes: origin (kept: see `sessions show`), local, or platform:chat[:thread]."""
+    """Where the answer goes: origin (kept for GET /hooks/<route>/<run>), local, or platform:chat[:thread]."""
     mode: Literal["agent", "notify"] = "agent"
     """`notify` delivers the prompt itself and asks no model; not built yet."""
     session: str = "delivery"
