@@ -1,0 +1,64 @@
+"""Whatever the text is, the work grows as its length does. The work is counted, not timed."""
+
+from __future__ import annotations
+
+import sys
+from types import CodeType, FrameType
+from typing import Any
+
+import pytest
+
+from gateway.agent.memory.threats import scan
+from gateway.agent.memory.threats.fold import fold
+from gateway.agent.memory.threats.patterns import patterns
+from tests.unit.agent.memory.threats.hostile import hostile
+
+SIZE = 30_000
+NAMES = sorted(hostile(100))
+
+
+def lines_run(text: str) -> int:
+    """How many lines of the scan's own code are run for the text."""
+    run, ours = 0, dict[CodeType, bool]()
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal run
+        code = frame.f_code
+        if not ours.setdefault(code, "threats" in code.co_filename):
+            return None
+        run += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        scan(text, "strict")
+    finally:
+        sys.settrace(before)
+    return run
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_further_part_of_a_text_is_as_much_work_as_the_one_before(name: str) -> None:
+    patterns()
+    one, two, three = (lines_run(hostile(size)[name]) for size in (SIZE, 2 * SIZE, 3 * SIZE))
+    assert three - two <= 1.3 * (two - one) + 2_000
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_text_is_cut_into_no_more_pieces_than_it_has_letters(name: str) -> None:
+    text = hostile(SIZE)[name]
+    folded = fold(text)
+    assert len(folded) <= 5 * len(text)
+    assert sum(map(len, patterns().lexer.findall(folded))) <= len(folded)
+
+
+def test_few_steps_are_open_to_any_one_word() -> None:
+    made = patterns()
+    assert max(len(made.can(word)) for word in (*made.words, *made.stems)) <= 40
+    assert max(map(len, made.after)) <= 25
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_very_long_text_comes_to_an_end(name: str) -> None:
+    scan(hostile(250_000)[name], "strict")
