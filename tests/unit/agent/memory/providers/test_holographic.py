@@ -237,6 +237,14 @@ async def test_the_notes_are_mirrored(provider: Holographic) -> None:
     assert told == {"Tea is old": "general", "Prefers coffee": "user_pref"}
 
 
+async def test_the_notes_of_one_owner_leave_the_mirror_of_another_alone(provider: Holographic) -> None:
+    for scope in (ANN, BOB):
+        await provider.on_memory_write("add", "user", "Prefers tea", scope, {})
+    await provider.on_memory_write("remove", "user", "", ANN, {"old_text": "tea"})
+    assert (await store(provider, "list", ANN))["count"] == 0
+    assert (await store(provider, "list", BOB))["count"] == 1
+
+
 @given(st.text(max_size=80), st.text(max_size=80))
 def test_any_text_has_terms_and_names(one: str, other: str) -> None:
     assert set(terms(one)) <= set(terms(f"{one}\n{other}"))
