@@ -17,6 +17,8 @@ import aiohttp
 from sqlalchemy import insert
 
 from bench.house import ENVIRONMENT, Running, fdatasync_ms, home, model_settings, resident, webhook_gateway
+from bench.notes import notes_one, notes_processes
+from bench.scan import threat_scan
 from gateway.agent.history import repair
 from gateway.messages import Message
 from gateway.sessions import store
@@ -268,5 +270,16 @@ async def appends() -> Figures:
 
 MEASURES: dict[str, Callable[[], Awaitable[Figures]]] = {
     measure.__name__: measure
-    for measure in (webhook_turn, throughput, telegram_turn, start_web, start_telegram, live_sessions, appends)
+    for measure in (
+        webhook_turn,
+        throughput,
+        telegram_turn,
+        start_web,
+        start_telegram,
+        live_sessions,
+        appends,
+        notes_processes,
+        notes_one,
+        threat_scan,
+    )
 }

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 from gateway.agent.memory.backing.contract import Change, Done, Edit, Stored
-from gateway.agent.memory.backing.durable import TextFile
+from gateway.agent.memory.backing.durable import TRIES, TextFile
 from gateway.agent.memory.backing.form import decode, encode, settled
-from gateway.agent.memory.backing.sentences import MOST, damaged, told, too_large
+from gateway.agent.memory.backing.sentences import MOST, damaged, restless, told, too_large
 from gateway.agent.memory.backing.threads import Failed, tried
 from gateway.errors import StorageError
 
@@ -34,19 +34,17 @@ def erase(file: TextFile) -> int:
 
 def _together(file: TextFile, edits: Sequence[Edit[Any]]) -> list[Outcome]:
     """Run the first of these edits, at least one, and write what they made of the text."""
-    sheet, outcomes = _Sheet(file), list[Outcome]()
-    for edit in edits:
-        outcome = tried(partial(sheet.run, edit))
-        if outcome is None:
-            break
-        outcomes.append(outcome)
-    saved = tried(sheet.save)
-    if not isinstance(saved, Failed):
-        return outcomes
-    if len(outcomes) == 1:
-        return [saved]
-    # What they saw never came to be, so each gets a writing of its own.
-    return [outcome for edit in edits[: len(outcomes)] for outcome in carry_out(file, [edit])]
+    for _ in range(TRIES):
+        sheet = _Sheet(file)
+        outcomes = sheet.run_all(edits)
+        saved = tried(sheet.save)
+        if isinstance(saved, Failed):
+            # What they saw never came to be, so each gets a writing of its own.
+            each = edits[: len(outcomes)]
+            return [saved] if len(each) == 1 else [outcome for edit in each for outcome in carry_out(file, [edit])]
+        if saved:
+            return outcomes
+    raise restless(file.path)
 
 
 class _Sheet:
@@ -58,8 +56,24 @@ class _Sheet:
             self._now, self._form = decode(file.load() or b"")
         self._before = self._now.text
 
-    def run(self, edit: Edit[Any]) -> Done[Any] | None:
-        """Make an edit; None where it wants a copy of what is not written yet, and has to come again."""
+    def run_all(self, edits: Sequence[Edit[Any]]) -> list[Outcome]:
+        """Make edits up to one that wants a copy of what is not written yet, and has to come again."""
+        outcomes: list[Outcome] = []
+        for edit in edits:
+            outcome = tried(partial(self._run, edit))
+            if outcome is None:
+                break
+            outcomes.append(outcome)
+        return outcomes
+
+    def save(self) -> bool:
+        """Write the text if it is another one; false where somebody wrote it meanwhile."""
+        if self._now.text == self._before:
+            return True
+        with told(self._file.path):
+            return self._file.save(encode(self._now.text, self._form))
+
+    def _run(self, edit: Edit[Any]) -> Done[Any] | None:
         change = edit(self._now)
         if change.keep and self._now.text != self._before:
             return None
@@ -68,11 +82,6 @@ class _Sheet:
         if text is not None:
             self._now = Stored(text)
         return Done(change.told, copy)
-
-    def save(self) -> None:
-        if self._now.text != self._before:
-            with told(self._file.path):
-                self._file.save(encode(self._now.text, self._form))
 
     def _accepted(self, text: str) -> str:
         if self._now.damage:

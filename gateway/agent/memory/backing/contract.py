@@ -32,12 +32,12 @@ class Change(Generic[T]):
     text: str | None
     told: T
     keep: bool = False
-    """Keep a copy of the text as it stands before anything else, and name it in `Done.copy`."""
+    """Keep a copy of the text as it stands before anything else; without it a text is not written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done(Generic[T]):
-    """What a change came to. `copy` is where the text was copied to, if it was asked for."""
+    """What a change came to. `copy` is where the text was copied to, if it was asked for, or why it could not be."""
 
     told: T
     copy: str = ""

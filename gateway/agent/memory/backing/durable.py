@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gateway.agent.memory.backing.folders import sync_folder
-from gateway.agent.memory.backing.sentences import MOST, no_file, too_large
+from gateway.agent.memory.backing.sentences import MOST, no_file, restless, too_large
 from gateway.agent.memory.backing.steps import Steps
-from gateway.errors import StorageError
 
 TRIES = 100
 """How often a text is read anew that somebody writes meanwhile."""
@@ -36,7 +35,7 @@ class TextFile:
         self._swept = False
         self._found: Found | None = None
         """What `load` found."""
-        self._target, self._copy = self._places()
+        self._target = self._copy = path
 
     def read(self) -> bytes | None:
         """Return the bytes as they stand, None where there is no file; never half of a text."""
@@ -47,7 +46,7 @@ class TextFile:
                 return written.raw
             if _same(target, found):
                 return found.raw if found else None
-        raise StorageError(f"{self.path} is being written all the time; try again")
+        raise restless(self.path)
 
     def load(self) -> bytes | None:
         """Like `read`, under the lock: finishes first what a crash cut off, and sweeps once."""
@@ -60,12 +59,16 @@ class TextFile:
         self._found = contents(self._target)
         return self._found.raw if self._found else None
 
-    def save(self, raw: bytes) -> None:
-        """Replace durably the text that `load` found; mode and owner stay."""
+    def save(self, raw: bytes) -> bool:
+        """Replace durably the text that `load` found, mode and owner stay; false where it is not there any more."""
         temporary, kept = self._temporary(self._target.parent, raw)
+        if not _same(self._target, self._found):  # somebody's editor knows no lock
+            self._drop(temporary)
+            return False
         if not kept or not self._replaced(temporary):
             self._overwrite(temporary, raw)
         sync_folder(self._target.parent, self._steps)
+        return True
 
     def keep(self) -> str:
         """Copy what `load` found; return the copy's path, the newest one's if it holds the same, "" for nothing."""

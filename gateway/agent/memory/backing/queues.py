@@ -22,7 +22,6 @@ from gateway.agent.memory.backing.steps import Steps
 from gateway.agent.memory.backing.threads import Failed, Threads, tell, tried
 from gateway.contracts.resource import Resource
 from gateway.errors import StorageError
-from gateway.storage.database import hear
 
 THREADS = 8
 SHARE = 64
@@ -77,14 +76,13 @@ class Queue:
         loop = asyncio.get_running_loop()
         order = _Order(edit, loop.create_future(), time.monotonic() + self._seconds)
         timer = loop.call_later(self._seconds, self._give_up, order)
-        order.future.add_done_callback(hear)
         order.future.add_done_callback(lambda _: timer.cancel())
         with self._mutex:
             self._waiting.append(order)
             starts, self._working = not self._working, True
         if starts:
             self._threads.submit(self._work)
-        return await asyncio.shield(order.future)
+        return await order.future  # a cancellation ends the waiting, and not the work
 
     def _give_up(self, order: _Order) -> None:
         """Tell a caller that the lock did not come; what has begun is not given up."""

@@ -59,6 +59,11 @@ def no_file(path: Path, state: os.stat_result) -> StorageError:
     return StorageError(f"{path} is {kind}, not a file; move it away and try again", lasting=True)
 
 
+def restless(path: Path) -> StorageError:
+    """Return the error for a text that changes whenever we look away."""
+    return StorageError(f"{path} is being written all the time by another program; end it and try again")
+
+
 def too_large(place: str) -> StorageError:
     """Return the error for a text that is too large, or would be."""
     return StorageError(f"{place} is larger than {MOST >> 20} MiB, which notes never are; shorten it", lasting=True)

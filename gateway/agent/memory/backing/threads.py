@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from gateway.storage.database import hear
-
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
@@ -50,9 +48,8 @@ class Threads:
     async def run(self, job: Callable[[], T]) -> T:
         """Run to the end in a thread, even if the caller is cancelled."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        future.add_done_callback(hear)
         self.submit(lambda: tell([(future, tried(job))]))
-        return await asyncio.shield(future)
+        return await future
 
     @contextmanager
     def blocked(self) -> Iterator[None]:

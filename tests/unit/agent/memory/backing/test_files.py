@@ -15,6 +15,7 @@ import pytest
 from gateway.agent.memory.backing.contract import Change, Stored
 from gateway.agent.memory.backing.files import FileBacking
 from gateway.agent.memory.backing.queues import Desk
+from gateway.agent.memory.notes import parse
 from gateway.errors import StorageError
 from tests.unit.agent.memory.backing.disk import Disk
 from tests.unit.agent.memory.backing.people import MEMORY, USER, add, keep, left, write
@@ -109,6 +110,14 @@ async def test_an_erasure_takes_what_a_link_leads_to_and_leaves_the_locks(
     assert not (tmp_path / "real.md").exists()
 
 
+async def test_a_mounted_file_that_is_erased_stays_and_is_empty(tmp_path: Path) -> None:
+    async with Desk(steps=Disk(lambda step, path: 16 if step == "unlink" and path.name == "MEMORY.md" else 0)) as desk:
+        notes = FileBacking(tmp_path, desk)
+        await notes.change(MEMORY, write("secret"))
+        assert await notes.erase() == 6
+    assert (tmp_path / "MEMORY.md").read_bytes() == b""
+
+
 # --- what somebody wrote by hand
 
 
@@ -117,6 +126,39 @@ async def test_an_edit_by_hand_is_seen_by_the_next_change(notes: FileBacking, fi
     file.write_text("theirs")
     assert (await notes.change(MEMORY, add("ours again"))).told is None
     assert file.read_text() == "theirs\n§\nours again"
+
+
+async def test_what_is_added_by_hand_while_we_write_is_not_lost(tmp_path: Path) -> None:
+    by_hand = ["by hand", "by hand again"]
+
+    def somebody_types(step: str, path: Path) -> int:
+        if step == "fsync" and path.name.endswith(".tmp") and by_hand:
+            with (tmp_path / "MEMORY.md").open("a") as editor:
+                editor.write(f"\n§\n{by_hand.pop(0)}")
+        return 0
+
+    async with Desk(steps=Disk(somebody_types)) as desk:
+        notes = FileBacking(tmp_path, desk)
+        await asyncio.gather(*(notes.change(MEMORY, add(entry)) for entry in ("one", "two")))
+    entries = parse((tmp_path / "MEMORY.md").read_text())
+    assert sorted(entries) == ["by hand", "by hand again", "one", "two"]
+    assert left(tmp_path) == []
+
+
+async def test_an_editor_that_never_rests_is_a_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "MEMORY.md"
+
+    def writes(step: str, path: Path) -> int:
+        if step == "fsync" and path.name.endswith(".tmp"):
+            file.write_text(f"{file.read_text()}.")
+        return 0
+
+    file.write_text("theirs")
+    async with Desk(steps=Disk(writes)) as desk:
+        with pytest.raises(StorageError, match="is being written all the time by another program; end it and try"):
+            await FileBacking(tmp_path, desk).change(MEMORY, write("ours"))
+    assert file.read_text().startswith("theirs.")
+    assert left(tmp_path) == []
 
 
 async def test_the_form_of_an_editor_is_kept(notes: FileBacking, file: Path) -> None:

@@ -157,4 +157,4 @@ class NotesMachine(RuleBasedStateMachine):
 
 
 TestNotesMachine = NotesMachine.TestCase
-TestNotesMachine.settings = settings(max_examples=60, stateful_step_count=20)
+TestNotesMachine.settings = settings(max_examples=40, stateful_step_count=15)
