@@ -65,9 +65,13 @@ class Book:
     longest: int = 0
     """How many letters the longest stem has."""
     lexer: re.Pattern[str] = field(init=False)
+    known: dict[str, frozenset[int]] = field(default_factory=dict)
+    """What each word can: a text of nothing but such words is the one that costs most."""
 
     def can(self, lexeme: str) -> frozenset[int]:
         """The steps that the lexeme can take."""
+        if lexeme in self.known:
+            return self.known[lexeme]
         found = set[int]()
         for reading in readings(lexeme):
             found.update(self.words.get(reading, ()))
@@ -94,6 +98,7 @@ def book(rules: Iterable[Rule], decoys: Iterable[str] = ()) -> Book:
         made.needs.append(frozenset(needed))
     made.heads = {stem[:HEAD] for stem in made.stems}
     made.longest = max(map(len, made.stems), default=0)
+    made.known = {word: made.can(word) for word in made.words}
     made.lexer = lexer([*made.words, *map(fold, decoys)])
     return made
 

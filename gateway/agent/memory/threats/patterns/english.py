@@ -5,7 +5,7 @@ _IGNORE = "ignore|disregard|forget|skip|overlook|bypass|discard|override"
 _PRIOR = "previous|prior|earlier|above|preceding|foregoing|former|past|initial|original|system"
 _ORDERS = "instruction|instructions|directive*|guideline*|prompt|prompts"
 _ALL_ORDERS = f"{_ORDERS}|rules|commands|orders|context|messages|programming|training"
-_USER = "user|human|operator|owner"
+_USER = "!other|another user|users|human|operator"
 _LIMITS = "restriction*|limit|limits|limitation*|rules|filter*|guideline*|constraint*|guardrail*|safeguard*"
 _NODE = "node|bot|implant|zombie"
 _SERVER = "c2|botnet|server|controller|operator|endpoint|http://|https://"
@@ -47,11 +47,11 @@ PATTERNS = (
         "translate_execute",
         "translate|convert|decode|decrypt ~12 into|to|from ~12 and ~1 run ~2 it|this|that|result|output|code|command",
     ),
-    ("deception_hide", f"never|don't|dont ~1 tell|inform|reveal|disclose|mention ~4 {_USER}|users"),
-    ("deception_hide", f"do|must|should|shall ~0 not ~3 tell|inform|reveal|disclose|mention ~4 {_USER}|users"),
-    ("deception_hide", f"not|never|don't|dont ~1 let ~2 {_USER}|users ~1 know|notice|see"),
-    ("deception_hide", f"{_NOT} hide|conceal|keep ~3 this|these|it|that|action*|change* ~4 from ~2 {_USER}|users"),
-    ("deception_hide", f"without ~1 telling|informing|alerting ~1 {_USER}|users"),
+    ("deception_hide", f"never|don't|dont ~1 tell|inform|reveal|disclose|mention ~4 {_USER}"),
+    ("deception_hide", f"do|must|should|shall ~0 not ~3 tell|inform|reveal|disclose|mention ~4 {_USER}"),
+    ("deception_hide", f"not|never|don't|dont ~1 let ~2 {_USER} ~1 know|notice|see"),
+    ("deception_hide", f"{_NOT} hide|conceal|keep ~3 this|these|it|that|action*|change* ~4 from ~2 {_USER}"),
+    ("deception_hide", f"without ~1 telling|informing|alerting ~1 {_USER}"),
     (
         "read_secrets",
         f"{_NOT}|memory leak|exfiltrate|steal|harvest|dump ~4 credential*|secrets|passwords|tokens|.env",

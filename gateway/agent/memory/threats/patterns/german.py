@@ -18,7 +18,7 @@ _LIMITS = (
     "einschränkung|einschränkungen|beschränkungen|regeln|grenzen|filter|zensur|richtlinien|schranken|"
     "schutzmaßnahmen|vorschriften|sicherheitsregeln|sicherheitsfilter|inhaltsfilter"
 )
-_USER = "nutzer|nutzern|benutzer|benutzern|anwender|menschen|betreiber|besitzer|user|nutzerin|benutzerin"
+_USER = "nutzer|nutzern|benutzer|benutzern|anwender|betreiber|user|nutzerin|benutzerin"
 _SHOW = "zeig|zeige|gib|verrate|nenne|drucke|wiederhole|offenbare|schreibe|enthülle|veröffentliche"
 _TALK = (
     "gespräch|gesprächsverlauf|unterhaltung|chat|chatverlauf|kontext|verlauf|speicher|gedächtnis|gespräche|konversation"

@@ -13,7 +13,7 @@ _LIMITS = (
     "norma|regla|límite|restricción|restricciones|límites|limitaciones|reglas|filtro|filtros|censura|normas|"
     "directrices|políticas|salvaguardas"
 )
-_USER = "usuario|usuaria|usuarios|humano|operador|propietario|dueño"
+_USER = "usuario|usuaria|usuarios|humano|operador"
 _SHOW = (
     "muestra|muéstrame|muestre|revela|revélame|revele|imprime|dime|repite|escribe|enseña|enséñame|filtra|"
     "publica|comparte"
