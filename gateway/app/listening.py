@@ -91,8 +91,8 @@ class Listening:
     async def _refuse(self, name: str, error: TokenRefused) -> None:
         """Note that it does not."""
         log.error("%s is off: %s", name, error)
-        self._refused.add(name)
         await self._note(lambda connection: refusals.note(connection, name, str(error)))
+        self._refused.add(name)
         if self._needed and self._needed <= self._refused and not self._worked & self._needed:
             self.in_vain = error
             self._give_up()
