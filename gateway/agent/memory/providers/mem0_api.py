@@ -111,7 +111,8 @@ class PlatformApi(HttpApi):
         count = page.get("count") if isinstance(page, dict) else None
         if not isinstance(count, int):
             raise self._service.place.garbled()
-        await self._service.ask("DELETE", self._path(), query={"user_id": user})
+        if count:
+            await self._service.ask("DELETE", self._path(), query={"user_id": user})
         return count
 
 
@@ -131,5 +132,6 @@ class ServerApi(HttpApi):
 
     async def erase(self, user: str) -> int:
         found = self._results(await self._service.ask("GET", self._path(), query={"user_id": user}))
-        await self._service.ask("DELETE", self._path(), query={"user_id": user})
+        if found:
+            await self._service.ask("DELETE", self._path(), query={"user_id": user})
         return len(found)
