@@ -30,7 +30,7 @@ from gateway.contracts.tool import Tools, ToolSpec
 from gateway.delivery import outbox
 from gateway.delivery.prepare import Prepare
 from gateway.delivery.sender import Sender
-from gateway.errors import GatewayError, StorageError
+from gateway.errors import GatewayError
 from gateway.messages import Message
 from gateway.metrics import Metrics
 from gateway.sessions import store
@@ -124,6 +124,8 @@ class Reviews:
         """Hear of a turn that was stored; review its session if that is due."""
         if counters is None or self._rooms.reviewer is None:
             return
+        if session not in self._spoken and self._group is not None:
+            self._group.create_task(self._look(spoken.turn.session))  # the news of a /new may have been lost
         self._spoken[session] = replace(spoken, unsaved=counters.unsaved)
         interval = self._settings.interval
         if completed and 0 < interval <= counters.turns:
@@ -153,19 +155,23 @@ class Reviews:
         """Review what /new left behind: somebody is told to look whenever it was sent."""
         async with self._rooms.hints.signals(TURNS_TOPIC) as stopped:
             async for lane in stopped:
-                if self._settings.leaving and self._rooms.reviewer and self._rooms.owns(shard_of(lane)):
+                if self._rooms.owns(shard_of(lane)):
                     await self._look(SessionKey(lane))
 
     async def _look(self, lane: SessionKey) -> None:
+        if self._settings.leaving and self._rooms.reviewer is not None:
+            try:
+                await contain("looking for what a chat has left", self._find(lane), GatewayError)
+            except GatewayError as error:
+                log.error("what %s has left is not reviewed: %s", lane, error)
+
+    async def _find(self, lane: SessionKey) -> None:
         leaving = self._settings.leaving
-        try:
-            id = await self._rooms.database.read(lambda connection: nudges.left(connection, str(lane), leaving))
-            live = next(((session, spoken) for session, spoken in self._spoken.items() if session.id == id), None)
-            if id and (found := live or await self._read(lane, id)):
-                session, spoken = found
-                self._leave(session, replace(spoken, unsaved=leaving))
-        except StorageError as error:
-            log.error("what %s has left is not reviewed: %s", lane, error)
+        id = await self._rooms.database.read(lambda connection: nudges.left(connection, str(lane), leaving))
+        live = next(((session, spoken) for session, spoken in self._spoken.items() if session.id == id), None)
+        if id and (found := live or await self._read(lane, id)):
+            session, spoken = found
+            self._leave(session, replace(spoken, unsaved=leaving))
 
     async def _read(self, lane: SessionKey, id: str) -> tuple[LiveSession, Spoken] | None:
         """Build a session that is not live any more, and its last turn."""
@@ -196,7 +202,7 @@ class Reviews:
         for task in late:
             task.cancel()
         if late:
-            log.warning("%d reviews of what to remember were given up, since the gateway stops", len(late))
+            log.warning("looks back over conversations were given up, since the gateway stops: %d", len(late))
             await asyncio.wait(late, timeout=CANCEL_SECONDS)
 
     def _start(self, session: LiveSession, spoken: Spoken, take: Take, *, delivered: Sequence[Address] = ()) -> None:

@@ -35,6 +35,7 @@ class House:
     tools: Tools = field(default_factory=lambda: FunctionTools([]))
     gateways: list[Gateway] = field(default_factory=list)
     provider: MemoryProvider | None = None
+    reviewer: DrivenModel | None = None
 
     @property
     def model(self) -> DrivenModel:
@@ -59,6 +60,7 @@ class House:
             workspace=lambda session, address: self.plans[0].home,
             names=lambda: sorted(name for name in self.models if name),
             provider=self.provider,
+            reviews=self.reviewer,
         )
 
     @asynccontextmanager
