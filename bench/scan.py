@@ -11,7 +11,7 @@ SIZE = 65_536
 
 
 async def threat_scan() -> dict[str, float | int | str]:
-    """64 KB of hostile text: the longest scan of any kind, each the best of seven."""
+    """64 KB of hostile text: the longest scan of any kind, each the best of seven, in processor time."""
     scan("", "strict")
     taken = {name: min(_ms(text) for _ in range(7)) for name, text in hostile(SIZE).items()}
     worst = max(taken, key=lambda name: taken[name])
@@ -25,6 +25,6 @@ async def threat_scan() -> dict[str, float | int | str]:
 
 
 def _ms(text: str) -> float:
-    began = time.perf_counter()
+    began = time.thread_time()
     scan(text, "strict")
-    return (time.perf_counter() - began) * 1000
+    return (time.thread_time() - began) * 1000

@@ -14,10 +14,10 @@ _UNSPACED = re.compile(f"[{UNSPACED}]")
 _LETTERS = rf"[^\W{UNSPACED}]"
 _SIGNS = (
     r"(?<!\\)\n\s*+(?:(?:[-*+•#>]|\d{1,3}[.)])\s)?",  # the end of a line, with a bullet that follows
-    r"\$[({]?\w+",
-    r"(?<!\w)\.\w+(?:\.\w+)*+",  # .env, but not the end of a file's name
+    r"\$[({]?[a-z0-9_]+",
+    r"(?<![a-z0-9_])\.[a-z0-9_]+(?:\.[a-z0-9_]+)*+",  # .env, but not the end of a file's name
     r"<!--|-->|>>|[<>=:]",
-    r"(?<![.])[.](?![.\w])|[!?;]+(?![a-z0-9_])|。",  # the end of a sentence; "..." is none
+    rf"(?<![.])[.](?!\.|{_LETTERS})|[!?;]+(?![a-z0-9_])|。",  # the end of a sentence; "..." is none
 )
 _OPAQUE = re.compile(r"(?=[a-z_]*\d)(?=[\d_]*[a-z])[a-z0-9_]{16,}")
 _SECRET = re.compile(r"\$[({]?\w*(?:key|token|secret|passw|credential|api)")

@@ -32,8 +32,16 @@ PATTERNS = (
     ("deception_hide", f"对|向 {_USER} ~3 隐瞒|隐藏|保密|撒谎"),
     ("read_secrets", f"{_READ} ~8 .env|.netrc|.pgpass|credentials"),
     ("read_secrets", "窃取|泄露|偷取|盗取 ~6 密码|凭证|密钥|令牌|口令"),
-    ("role_hijack", "你现在|从现在起你|从现在开始你|现在起你 ~6 不受|没有|无|毫无|不再有 ~3 限制|约束|审查|束缚"),
-    ("role_hijack", "你现在|从现在起你|从现在开始你 ~3 进入|处于|切换 ~4 开发者|越狱|上帝|调试|管理员|dan ~0 模式"),
+    (
+        "read_secrets",
+        f"把|将 ~4 .env|.netrc|.pgpass ~8 {_READ}|发给",
+    ),
+    ("role_hijack", "你现在 ~6 不受|没有|无|毫无|不再有 ~3 限制|约束|审查|束缚"),
+    ("role_hijack", "你现在|从现在开始|从现在起 ~4 进入|处于|切换 ~4 开发者|越狱|上帝|调试|管理员|dan ~0 模式"),
+    (
+        "role_hijack",
+        "从现在开始|从现在起|今后|从此 ~1 你|您 ~8 不受|没有|无|毫无|不再有 ~3 限制|约束|审查|束缚",
+    ),
     ("role_pretend", "假装|扮演|假设|想象|伪装 ~8 不受|没有|无|毫无 ~3 限制|约束|审查|规则|道德"),
     ("leak_system_prompt", f"{_SHOW} ~6 系统|初始|隐藏|原始|开发者 ~1 提示词|提示|指令|设定"),
     ("leak_system_prompt", f"把 ~4 系统|初始|隐藏|内部|原始 ~1 提示词|提示|指令|设定 ~6 {_SHOW}"),
@@ -76,9 +84,17 @@ PATTERNS = (
     ("ssh_backdoor", "authorized_keys ~6 添加|追加|写入|加入"),
     ("ssh_access", f"{_READ} ~8 id_rsa|id_ed25519|id_ecdsa"),
     ("ssh_access", f"{_READ} ~5 ssh ~1 私钥|密钥"),
+    (
+        "ssh_access",
+        f"把|将 ~6 id_rsa|id_ed25519|id_ecdsa ~6 {_READ}|发给",
+    ),
     ("hermes_env", f"{_READ}|{_CHANGE} ~8 .hermes|hermes .env"),
     ("agent_config_mod", f"{_CHANGE} ~8 agents|claude|gemini md"),
     ("agent_config_mod", f"把|将|在|往 ~20 {_CHANGE}|写 ~4 agents|claude|gemini md"),
+    (
+        "agent_config_mod",
+        f"在|往|向 ~1 agents|claude|gemini md ~3 {_CHANGE}",
+    ),
     ("hermes_config_mod", f"{_CHANGE} ~8 .hermes|hermes ~1 config yaml|yml|json"),
     ("hermes_config_mod", f"{_CHANGE} ~8 soul md"),
 )

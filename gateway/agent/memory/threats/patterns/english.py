@@ -53,6 +53,10 @@ PATTERNS = (
     ("deception_hide", f"{_NOT} hide|conceal|keep ~3 this|these|it|that|action*|change* ~4 from ~2 {_USER}"),
     ("deception_hide", f"without ~1 telling|informing|alerting ~1 {_USER}"),
     (
+        "deception_hide",
+        "user|human|operator ~0 must|should|may ~0 not|never ~1 know|notice|learn|suspect",
+    ),
+    (
         "read_secrets",
         f"{_NOT}|memory leak|exfiltrate|steal|harvest|dump ~4 credential*|secrets|passwords|tokens|.env",
     ),
@@ -67,10 +71,19 @@ PATTERNS = (
         "you|you're ~1 now|henceforth ~3 ai|chatbot|llm|assistant|bot|dan that|who|which|without|with|named|"
         "called|free",
     ),
+    (
+        "role_hijack",
+        "now ~1 on ~1 you|you're ~8 without|no|unrestricted|unlimited ~2 "
+        "restriction*|limits|limitation*|filter*|guardrail*",
+    ),
     ("role_pretend", "act|pretend|imagine|roleplay|behave ~5 unrestricted|uncensored|unfiltered|jailbroken|amoral"),
     (
         "role_pretend",
         f"pretend|imagine ~1 you|to|that ~4 no|without|another|different ~2 ai|assistant|chatbot|{_LIMITS}",
+    ),
+    (
+        "role_pretend",
+        "pretend|imagine|roleplay|act ~5 evil|rogue|malicious|dan ~1 ai|assistant|bot|chatbot|hacker|mode",
     ),
     (
         "leak_system_prompt",

@@ -8,7 +8,7 @@ _IGNORE = (
     "überspringe|verwerfen"
 )
 _PRIOR = (
-    "vorherigen|vorherige|bisherigen|bisherige|früheren|frühere|obigen|obige|vorangegangenen|vorhergehenden|"
+    "vorherigen|vorherige|bisherigen|bisherige|früheren|frühere|obigen|obige|vorangegangenen|vorhergehenden|obenstehenden|vorstehenden|"
     "vorigen|ursprünglichen|bestehenden|anfänglichen"
 )
 _ORDERS = (
@@ -58,14 +58,18 @@ _PATTERNS = (
         f"{_NOT} umgehe|umgeht|umgehen ~3 sicherheitsregeln|sicherheitsfilter|inhaltsfilter|sicherheitsrichtlinien",
     ),
     ("bypass_restrictions", f"{_NOT} umgehe|umgeht|umgehen ~2 deine|alle ~1 {_LIMITS}"),
-    ("bypass_restrictions", f"verhalte|antworte|handle|agiere|sprich ~2 als|so ~6 keine|keinerlei|ohne ~2 {_LIMITS}"),
+    ("bypass_restrictions", f"verhalte|antworte|handle|agiere|sprich ~4 als|so ~6 keine|keinerlei|ohne ~2 {_LIMITS}"),
     ("translate_execute", f"übersetze|übersetz|konvertiere|dekodiere|entschlüssle ~14 und|dann ~2 {_DO}"),
     (
         "deception_hide",
-        f"sag|sage|erzähl|erzähle|verrate|verrat|teile|offenbare ~2 {_USER} ~3 nichts|nicht|nie|niemals",
+        f"sag|sage|erzähl|erzähle|verrate|verrat|teile|offenbare ~2 {_USER} ~3 nichts|nicht|nie|niemals|kein",
     ),
     ("deception_hide", f"{_NOT} verheimliche|verschweige|verbirg|verstecke|verheimlichen ~6 {_USER}"),
     ("deception_hide", f"ohne ~3 {_USER} ~3 informieren|sagen|benachrichtigen|mitzuteilen|merkt"),
+    (
+        "deception_hide",
+        f"{_USER} ~0 darf|soll|dürfen|sollen ~3 nichts|nicht ~2 erfahren|wissen|merken",
+    ),
     ("read_secrets", f"{_NOT} {_TAKE} ~6 .env|.netrc|.pgpass|credentials"),
     (
         "read_secrets",
@@ -77,6 +81,10 @@ _PATTERNS = (
         "role_hijack",
         "du|ihr ~2 jetzt|nun ~4 unzensierte|unzensierter|uneingeschränkte|uneingeschränkter|entfesselte|böse "
         "~1 ki|assistent|chatbot|bot|ai",
+    ),
+    (
+        "role_hijack",
+        f"jetzt|nun|ab ~2 bist|seid ~0 du|ihr ~6 ohne|keine ~2 {_LIMITS}",
     ),
     (
         "role_pretend",

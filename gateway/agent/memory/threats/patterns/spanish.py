@@ -60,6 +60,10 @@ PATTERNS = (
     ("deception_hide", f"no|nunca ~2 digas|diga|informes|informe|cuentes|cuente|menciones|reveles ~5 {_USER}"),
     ("deception_hide", f"{_NOT} oculta|oculte|ocúltale|ocúltalo|esconde|escóndelo ~5 al|a|del|de ~1 {_USER}"),
     ("deception_hide", f"sin ~1 decirle|informar|avisar|decírselo ~1 al|a ~0 {_USER}"),
+    (
+        "deception_hide",
+        "usuario|usuaria ~0 no ~2 entere|sepa|sospeche|saber|enterarse",
+    ),
     ("read_secrets", f"{_NOT} {_TAKE} ~6 .env|.netrc|.pgpass|credentials"),
     (
         "read_secrets",
@@ -116,6 +120,11 @@ PATTERNS = (
         "forced_action",
         "debes|debe|tienes ~2 inmediatamente|ahora|secretamente|silenciosamente|discretamente|sigilosamente "
         "~2 ejecutar|descargar|subir|enviar|borrar|eliminar|reenviar|conectar|conectarte|instalar",
+    ),
+    (
+        "forced_action",
+        "debes|debe|tienes ~1 ejecutar|descargar|subir|enviar|borrar|eliminar|reenviar|conectarte|instalar "
+        "~1 inmediatamente|secretamente|silenciosamente|discretamente|sigilosamente",
     ),
     ("anti_forensic_oneliner", "solo|únicamente|sólo ~4 una ~1 línea ~8 sin|no|nunca|rastro|historial|disco"),
     (

@@ -29,3 +29,9 @@ def samples(module: str) -> list[Sample]:
 
 def notes() -> list[str]:
     return (FOLDER / "notes.txt").read_text().splitlines()
+
+
+def threats() -> list[tuple[str, str]]:
+    """Each with its class."""
+    lines = (FOLDER / "threats.txt").read_text().splitlines()
+    return [(name, said) for name, _, said in (line.partition(": ") for line in lines)]
