@@ -400,6 +400,15 @@ async def test_while_a_recall_is_stuck_its_owner_is_not_recalled_for_again() -> 
         assert await manager.start_turn(3, "tea please", ANN) == "tea at five"
 
 
+async def test_a_provider_stuck_at_the_beginning_of_a_turn_is_not_asked_to_recall() -> None:
+    provider = FakeMemory()
+    provider.waits["on_turn_start"], provider.stubborn = asyncio.Event(), True
+    async with managed(provider, SOON) as manager:
+        assert await manager.start_turn(1, "tea please", ANN) == ""
+        assert provider.hooks() == ["open", "on_turn_start"]
+        provider.waits["on_turn_start"].set()
+
+
 async def test_a_turn_that_is_stopped_stops_its_recall() -> None:
     provider = FakeMemory()
     provider.waits["prefetch"] = asyncio.Event()
@@ -435,6 +444,22 @@ async def test_a_provider_that_fails_again_and_again_is_left_alone_and_then_trie
         provider.remembered["person:ann"] = ["tea at five"]
         assert await manager.start_turn(13, "tea please", ANN) == "tea at five"
         assert await manager.start_turn(14, "tea please", ANN) == "tea at five"
+
+
+async def test_a_turn_stopped_during_the_one_try_leaves_it_to_the_next() -> None:
+    now = [0.0]
+    provider = FakeMemory()
+    provider.fails["on_turn_start"] = StorageError("gone")
+    async with MemoryManager(provider, breaker=Breaker(failures=1, clock=lambda: now[0])) as manager:
+        await manager.start_turn(1, "tea please", ANN)
+        provider.fails.clear()
+        provider.waits["on_turn_start"], now[0] = asyncio.Event(), 121
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await manager.start_turn(2, "tea please", ANN)
+        provider.waits.clear()
+        provider.remembered["person:ann"] = ["tea at five"]
+        assert await manager.start_turn(3, "tea please", ANN) == "tea at five"
 
 
 # --- the queue

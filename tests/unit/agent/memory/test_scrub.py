@@ -84,6 +84,11 @@ def test_how_an_answer_is_cut_changes_nothing(answer: str, data: st.DataObject) 
     assert shown(*deltas) == shown(answer) == shown(*answer)
 
 
+def test_a_line_too_long_for_a_tag_is_none_however_it_is_cut() -> None:
+    answer = f"{OPEN}{' ' * 600}\nlikes tea"
+    assert shown(answer) == shown(*answer) == answer
+
+
 def test_text_that_is_no_tag_is_shown_at_once() -> None:
     scrubber = Scrubber()
     assert [scrubber.feed(delta) for delta in ("Yes", ", <", "b>\n", "<m", "y>", "\n[", "1]")] == [
