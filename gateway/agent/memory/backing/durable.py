@@ -8,11 +8,11 @@ import secrets
 import stat
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from gateway.agent.memory.backing.folders import sync_folder
-from gateway.agent.memory.backing.sentences import MOST, no_file, restless, too_large
+from gateway.agent.memory.backing.reading import Found, contents, same
+from gateway.agent.memory.backing.sentences import restless
 from gateway.agent.memory.backing.steps import Steps
 
 TRIES = 100
@@ -44,7 +44,7 @@ class TextFile:
             found = contents(target)
             if (written := contents(copy)) is not None:
                 return written.raw
-            if _same(target, found):
+            if same(target, found):
                 return found.raw if found else None
         raise restless(self.path)
 
@@ -62,7 +62,7 @@ class TextFile:
     def save(self, raw: bytes) -> bool:
         """Replace durably the text that `load` found, mode and owner stay; false where it is not there any more."""
         temporary, kept = self._temporary(self._target.parent, raw)
-        if not _same(self._target, self._found):  # somebody's editor knows no lock
+        if not same(self._target, self._found):  # somebody's editor knows no lock
             self._drop(temporary)
             return False
         if not kept or not self._replaced(temporary):
@@ -90,7 +90,7 @@ class TextFile:
     def remove(self) -> bytes:
         """Remove the text and its copies durably, and return it; the lock's file stays, for others wait on it."""
         target, copy = self._places()
-        found = contents(copy, most=None) or contents(target, most=None)
+        found = contents(copy) or contents(target)
         folders = {target.parent, self.path.parent}
         begun = [path for folder in folders for path in self._temporaries(folder, self.path.name)]
         for path in (*self._copies(), *begun, target, copy, self.path):
@@ -231,48 +231,3 @@ class TextFile:
 
     def _temporaries(self, folder: Path, name: str) -> list[Path]:
         return list(folder.glob(f".mem_{name}*.tmp"))
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The bytes of a file, and its state before they were read."""
-
-    raw: bytes
-    state: os.stat_result
-
-
-def contents(path: Path, *, most: int | None = MOST) -> Found | None:
-    """Return what is in a file, None where there is no file; `StorageError` for what is none, or too large."""
-    try:
-        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        if error.errno == errno.ENXIO:  # a socket
-            raise no_file(path, os.stat(path)) from error
-        raise
-    try:
-        state = os.fstat(file)
-        if not stat.S_ISREG(state.st_mode):
-            raise no_file(path, state)
-        raw = b""
-        while part := os.read(file, max(state.st_size + 1 - len(raw), 65536)):
-            raw += part
-            if most is not None and len(raw) > most:
-                raise too_large(str(path))
-        return Found(raw, state)
-    finally:
-        os.close(file)
-
-
-def _same(path: Path, found: Found | None) -> bool:
-    """Say whether a file is as it was before it was read."""
-    try:
-        now = os.stat(path)
-    except FileNotFoundError:
-        return found is None
-    return found is not None and _mark(now) == _mark(found.state)
-
-
-def _mark(state: os.stat_result) -> tuple[int, ...]:
-    return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns

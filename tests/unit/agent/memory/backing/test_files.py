@@ -233,6 +233,11 @@ def large(path: Path) -> None:
     path.write_bytes(b"x" * (4 * 1024 * 1024 + 1))
 
 
+def huge(path: Path) -> None:
+    path.touch()
+    os.truncate(path, 2**36)
+
+
 def stamp(path: Path) -> tuple[int, ...]:
     state = os.lstat(path)
     return state.st_ino, state.st_mode, state.st_size, state.st_mtime_ns
@@ -245,6 +250,7 @@ def stamp(path: Path) -> tuple[int, ...]:
         (os.mkfifo, "is a FIFO, not a file; move it away"),
         (bound, "is a socket, not a file; move it away"),
         (lambda path: path.symlink_to("/dev/zero"), "is a device, not a file; move it away"),
+        (huge, "is larger than 4 MiB, which notes never are; shorten it"),
         (large, "is larger than 4 MiB, which notes never are; shorten it"),
         (lambda path: path.symlink_to(path.name), "leads round in a circle; remove it"),
         (lambda path: path.symlink_to("USER.md/below"), "lies below something that is not a folder; move that away"),
@@ -326,7 +332,7 @@ async def test_a_change_returns_when_text_and_name_are_on_the_disk(tmp_path: Pat
 async def test_leftovers_are_swept_when_they_are_nobodys_any_more(notes: FileBacking, file: Path) -> None:
     old, young, other = (notes.folder / name for name in (".mem_old.tmp", ".mem_young.tmp", "mine.tmp"))
     for path in (old, young, other):
-        path.write_text("half a te")
+        path.write_text("half of it")
     for path in (old, other):
         os.utime(path, (time.time() - 3700,) * 2)
     await notes.change(MEMORY, write("text"))

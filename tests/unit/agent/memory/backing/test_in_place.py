@@ -91,7 +91,7 @@ async def test_a_crash_at_any_step_of_it_leaves_the_old_text_or_the_new_one(tmp_
 
 async def test_a_crash_while_a_crash_is_being_mended_does_no_harm(file: Path) -> None:
     (file.parent / ".mem_MEMORY.md.copy").write_text(NEW)
-    file.write_text("a new tetext")
+    file.write_text("a new twice")
     for step in range(1, 12):
         async with Desk(steps=Disk(no_replacing, dies=step)) as desk:
             with pytest.raises(Died):

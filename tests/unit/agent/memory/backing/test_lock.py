@@ -130,6 +130,14 @@ async def test_a_caller_that_goes_leaves_its_change_behind(tmp_path: Path) -> No
         assert parse((await notes.read(MEMORY)).text) == ["kept all the same", "after"]
 
 
+async def test_the_end_waits_for_what_is_being_written(tmp_path: Path) -> None:
+    async with Desk() as desk, asyncio.TaskGroup() as group:
+        task = group.create_task(FileBacking(tmp_path, desk).change(MEMORY, write("handed over")))
+        await asyncio.sleep(0)
+        task.cancel()
+    assert (tmp_path / "MEMORY.md").read_text() == "handed over"
+
+
 async def test_stuck_stores_keep_the_others_from_nothing(tmp_path: Path) -> None:
     folders = [tmp_path / f"store {number}" for number in range(20)]
     for folder in folders:
