@@ -6,6 +6,7 @@ now, whoever wrote it last.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence, Set
 from dataclasses import dataclass
@@ -132,7 +133,7 @@ class NotesStore:
 
     async def shown(self, entries: Sequence[str]) -> list[Shown]:
         """Return entries with what the scan found in them."""
-        found = {entry: () if entry.startswith(BLOCKED) else scan(entry, "strict") for entry in dict.fromkeys(entries)}
+        found = await asyncio.to_thread(_found, frozenset(entries)) if entries else {}
         allowed = await self._allowed() if any(found.values()) else set[str]()
         return [Shown(entry, handle(entry), found[entry], handle(entry) in allowed) for entry in entries]
 
@@ -152,6 +153,10 @@ class NotesStore:
     async def erase(self) -> int:
         """Remove both texts; return how many characters there were."""
         return await self._backing.erase()
+
+
+def _found(entries: Set[str]) -> dict[str, tuple[str, ...]]:
+    return {entry: () if entry.startswith(BLOCKED) else scan(entry, "strict") for entry in entries}
 
 
 def concerns(sheet: Sheet, limit: int, *, blocked: bool = True) -> list[str]:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from gateway.agent.memory.threats.classes import CLASSES, SCOPES, Scope
-from gateway.agent.memory.threats.fold import fold
-from gateway.agent.memory.threats.invisible import invisible
-from gateway.agent.memory.threats.match import matching
-from gateway.agent.memory.threats.patterns import patterns
 
 __all__ = ["Scope", "scan"]
 
 
 def scan(text: str, scope: Scope) -> tuple[str, ...]:
-    """The ids of what was found, each once, always in the same order; () where nothing was.
+    """
+    Return the ids of what was found, each once, always in the same order; () where nothing was.
 
     `classes.CLASSES` says what each scope looks for; characters nobody sees are looked for in every scope. All of the
-    text is read, in time linear in its length whatever it holds.
+    text is read, in time linear in its length whatever it holds: 64 KB take up to 30 ms, for a thread to spend.
     """
+    # All languages together take a while to load and to build, which a start need not wait for.
+    from gateway.agent.memory.threats.fold import fold
+    from gateway.agent.memory.threats.invisible import invisible
+    from gateway.agent.memory.threats.match import matching
+    from gateway.agent.memory.threats.patterns import patterns
+
     wanted = {name for name, narrowest in CLASSES.items() if SCOPES[narrowest] <= SCOPES[scope]}
     found = matching(patterns(), fold(text), wanted)
     return (*(name for name in CLASSES if name in found), *invisible(text))
