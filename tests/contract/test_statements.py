@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import Connection, event
 
 from gateway.agent import journal
+from gateway.agent.memory.backing import nudges
 from gateway.bus import lanes, letters, reports
 from gateway.bus.lanes import Claimed
 from gateway.messages import Message
@@ -33,6 +34,7 @@ def message_to_answer(connection: Connection) -> None:
     store.append(connection, "s1", claimed.turn, [Message("user", "one"), Message("assistant", "two")])
     lanes.done(connection, claimed.ids)
     journal.finish(connection, claimed.turn, str(key()), "s1", journal.Ending("done"))
+    nudges.count(connection, "s1", turns=1, steps=0, saved=False)
 
 
 def attempts(connection: Connection) -> None:
@@ -65,6 +67,9 @@ def watching(connection: Connection) -> None:
     lanes.waiting_lanes(connection, SHARDS)
     lanes.generations(connection, ["a", "b"])
     letters.dead(connection)
+    nudges.left(connection, str(key()), 1)
+    nudges.known(connection, "s1")
+    nudges.begin(connection, "s1", turns=1)
     mine = lease.acquire(connection, ["a", "b"], "me", force=False)
     lease.release(connection, lease.renew(connection, mine, "me"), "me")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gateway.agent.memory.settings import MemorySettings
 from gateway.contracts.model import Completed
 from gateway.errors import AuthFailed
 from gateway.messages import Message
@@ -77,6 +78,7 @@ async def test_what_is_written_while_a_turn_runs_is_answered_in_order_with_its_b
 
 
 async def test_each_of_two_hundred_messages_at_the_end_of_a_turn_is_answered(house: House) -> None:
+    house.change(memory=MemorySettings(nudge_interval=0, flush_min_turns=0))
     async with house.running() as chat:
         for number in range(200):
             chat.say(f"message {number}.")

@@ -58,7 +58,7 @@ def _line(message: Message) -> str:
     if message.role != "assistant":
         return ""
     called = f"[called: {', '.join(dict.fromkeys(call.name for call in message.calls))}]" if message.calls else ""
-    return f"You: {_cut(text, AGENT_CHARS)} {called}".strip()
+    return " ".join(part for part in ("You:", _cut(text, AGENT_CHARS), called) if part)
 
 
 def _cut(text: str, chars: int) -> str:
