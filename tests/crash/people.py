@@ -128,8 +128,9 @@ class People:
             self._say(Place(lane[0].chat, lane[0].user), words=1)
 
     def remembered(self, requests: Sequence[Mapping[str, Any]]) -> list[str]:
-        """Judge what the model was shown with these last words."""
-        shown = {words_of(request["messages"][-1]["content"])[-1]: request["messages"] for request in requests}
+        """Judge what the model was shown with these last words; a review of a conversation has none."""
+        last = [(words_of(request["messages"][-1]["content"]), request["messages"]) for request in requests]
+        shown = {words[-1]: messages for words, messages in last if words}
         return [
             f"chat {lane[0].chat}: {fault}"
             for lane in lanes_of(self.asked)
