@@ -88,7 +88,7 @@ class MemorySettings(_Section):
     nudge_interval: int = Field(10, ge=0)
     """Messages of a person between two reviews of what to remember; 0 is never."""
     flush_min_turns: int = Field(6, ge=0)
-    """Messages a session needs to be reviewed when it ends; 0 is never."""
+    """Messages since the last save that have a conversation reviewed when it is left; 0 is never."""
     provider: str = ""
     """honcho, mem0, retaindb, supermemory, hindsight, holographic, byterover, openviking or a plugin's name."""
     write_approval: Literal["allow", "stage", "block"] = "allow"
