@@ -123,7 +123,7 @@ class TextFile:
         file = self._steps.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         try:
             kept = self._dress(file)
-            self._fill(file, raw)
+            self._fill(file, raw, new=True)
         except OSError:
             self._drop(path)
             raise
@@ -199,11 +199,12 @@ class TextFile:
         finally:
             self._steps.close(file)
 
-    def _fill(self, file: int, raw: bytes) -> None:
+    def _fill(self, file: int, raw: bytes, *, new: bool = False) -> None:
         written = 0
         while written < len(raw):
             written += self._steps.write(file, raw[written:], written)
-        self._steps.truncate(file, len(raw))
+        if not new:
+            self._steps.truncate(file, len(raw))
         self._steps.fsync(file)
 
     def _drop(self, path: Path) -> None:
