@@ -160,18 +160,17 @@ def search(output: Output, *, text: str) -> None:
 @of
 def forget(output: Output, *, handle: str, whose: str) -> None:
     """Remove one note by its handle, or by words that only it holds."""
-    from gateway.agent.memory.operations import Operation, Refusal
+    from gateway.agent.memory.store import Written
 
     owner = _owner(whose)
 
     async def work(kept: Kept) -> str:
-        store, why = kept.memories.store(owner), "no note holds this"
-        for target in store.targets:
-            result = await store.write(target, [Operation("remove", old_text=handle)])
-            if not isinstance(result, Refusal):
-                return f"removed; {target.file} now: {result.usage}"
-            why = result.error if result.matches or not result.entries else why
-        raise Failure(why, code=exits.NOT_FOUND, hint="hermes-gateway memory show lists the handles")
+        result = await kept.memories.store(owner).forget(handle)
+        if isinstance(result, Written):
+            return f"removed; {result.target.file} now: {result.usage}"
+        why = "several notes hold these words" if result.matches else result.error.removesuffix(".")
+        code = exits.NOT_FOUND if result.matches or result.unknown else exits.FAILURE
+        raise Failure(why, code=code, hint="hermes-gateway memory show lists the handles")
 
     output.answer({"ok": True}, [_with(output, work)])
 

@@ -10,9 +10,8 @@ from gateway.agent.memory.approve import Approvals
 from gateway.agent.memory.backing.pending import Staged
 from gateway.agent.memory.memories import Memories
 from gateway.agent.memory.notes import Target
-from gateway.agent.memory.operations import Operation, Refusal
 from gateway.agent.memory.scopes import Kind, Owner
-from gateway.agent.memory.store import NotesStore, Shown
+from gateway.agent.memory.store import NotesStore, Shown, Written
 from gateway.commands.registry import Asked, Command, Said
 from gateway.sessions.live import Whose
 from gateway.storage import erase
@@ -129,15 +128,14 @@ def _line(entry: Shown) -> str:
 async def _forget(store: NotesStore, wanted: str) -> str:
     if not wanted:
         return "Say which: /memory forget #HANDLE, from /memory show."
-    for target in store.targets:
-        result = await store.write(target, [Operation("remove", old_text=wanted)])
-        if not isinstance(result, Refusal):
-            return f"Forgotten. {target.file} now: {result.usage}. A conversation that runs keeps its copy until /new."
-        if result.matches:
-            return "Several notes hold these words; take the handle of one from /memory show."
-        if not result.entries:
-            return result.error
-    return "No note holds this; /memory show lists them."
+    result = await store.forget(wanted)
+    if isinstance(result, Written):
+        return (
+            f"Forgotten. {result.target.file} now: {result.usage}. A conversation that runs keeps its copy until /new."
+        )
+    if result.matches:
+        return "Several notes hold these words; take the handle of one from /memory show."
+    return "No note holds this; /memory show lists them." if result.unknown else result.error
 
 
 async def _allow(rooms: Remembered, asked: Asked, owner: Owner, wanted: str) -> str:

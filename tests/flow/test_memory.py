@@ -196,6 +196,15 @@ async def test_a_person_lists_and_drops_notes(house: House) -> None:
         await tell(house, "/memory", shows="yours alone" if not house.plans[0].owner else "the owner's")
 
 
+async def test_a_person_drops_a_note_on_themselves_where_the_agent_has_none(house: House) -> None:
+    async with house.running() as chat:
+        await tell(house, saving("Lives in Oslo", target="user"), shows='"success": true')
+        await tell(house, "/memory forget Bergen", shows="No note holds this; /memory show lists them.")
+        await tell(house, "/memory forget Oslo", shows="Forgotten. USER.md now: 0%")
+        await tell(house, "/memory show", shows="nothing yet")
+        assert "Oslo" not in chat.texts()[-1]
+
+
 async def test_writes_wait_for_the_person_who_wanted_them(house: House) -> None:
     house.change(memory=MemorySettings(write_approval="stage"))
     async with house.running() as chat:

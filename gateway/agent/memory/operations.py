@@ -31,13 +31,14 @@ class Operation:
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """
-    Why nothing was changed. `overflow`: the text would be longer than its limit.
+    Why nothing was changed. `overflow`: the text would be longer than its limit; `unknown`: no entry is the one meant.
 
     `entries` or `matches` hold what the model must see to do better, to the letter as they stand in the text.
     """
 
     error: str
     overflow: bool = False
+    unknown: bool = False
     entries: tuple[str, ...] = ()
     matches: tuple[str, ...] = ()
 
@@ -73,7 +74,7 @@ def change(entries: Sequence[str], operations: Sequence[Operation], limit: int, 
         result = _one(now, replace(operation, content=content))
         if isinstance(result, Refusal):
             error = _at(place, operations) + result.error + (ALL if len(operations) > 1 else "")
-            return Refusal(error, entries=tuple(entries) if result.entries else (), matches=result.matches)
+            return replace(result, error=error, entries=tuple(entries) if result.entries else ())
         effect, told = result
         done += [effect] if effect else []
         note = told or note
@@ -130,7 +131,7 @@ def _find(entries: Sequence[str], wanted: str) -> int | Refusal:
     exact = [entry for entry in entries if wanted in {entry, handle(entry)}]
     matches = dict.fromkeys(exact or (entry for entry in entries if wanted in entry))
     if not matches:
-        return Refusal("No entry holds this old_text; these are the entries.", entries=tuple(entries))
+        return Refusal("No entry holds this old_text; these are the entries.", unknown=True, entries=tuple(entries))
     if len(matches) > 1:
         return Refusal(
             "Several entries hold this old_text; give a longer part of the one that is meant.", matches=tuple(matches)

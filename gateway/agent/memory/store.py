@@ -90,6 +90,17 @@ class NotesStore:
         """Carry operations out, all or none, and return once they are durable."""
         return await self._change(target, operations, write=True)
 
+    async def forget(self, wanted: str) -> Written | Refusal:
+        """Remove the one entry that a handle or words mean, whichever text it is in."""
+        refusal = Refusal("No note holds this.", unknown=True)
+        for target in self.targets:
+            result = await self.write(target, [Operation("remove", old_text=wanted)])
+            if isinstance(result, Written) or result.matches:
+                return result
+            if not result.unknown:
+                refusal = result
+        return refusal
+
     async def check(self, target: Target, operations: Sequence[Operation]) -> Written | Refusal:
         """Say what would come of operations, and change nothing."""
         return await self._change(target, operations, write=False)

@@ -63,6 +63,21 @@ def test_a_note_is_removed_by_its_handle(console: Console) -> None:
     assert console.run("memory", "forget", "#00000000").code == 3
 
 
+def test_a_note_on_the_person_is_removed_also_where_the_agent_has_none(console: Console) -> None:
+    (console.home / "memories" / "MEMORY.md").unlink()
+    (console.home / "memories" / "USER.md").write_text("Lives in Oslo", "utf-8")
+    assert "No note holds this" in console.run("memory", "forget", "Bergen").err
+    assert console.run("memory", "forget", handle("Lives in Oslo")).code == 0
+    assert not (console.home / "memories" / "USER.md").read_text("utf-8")
+
+
+def test_a_damaged_text_does_not_keep_a_note_of_the_other_from_being_removed(console: Console) -> None:
+    (console.home / "memories" / "MEMORY.md").write_bytes(b"Likes na\xefve art")
+    (console.home / "memories" / "USER.md").write_text("Lives in Oslo", "utf-8")
+    assert "UTF-8" in console.run("memory", "forget", "art").err
+    assert console.run("memory", "forget", handle("Lives in Oslo")).code == 0
+
+
 def test_a_blocked_note_is_let_pass(console: Console) -> None:
     assert console.run("memory", "allow", handle(ATTACK)).code == 0
     assert f"{handle(ATTACK)} (allowed: prompt_injection" in console.run("memory", "show").out
