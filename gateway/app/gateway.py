@@ -110,7 +110,7 @@ class Mind:
     The models and the hands: `model` by its name ("" is the default), `tools` for a role, with more tools of its turn.
 
     `taken` are the names of its tools, `folder` the one that a session has for itself alone, if any. `reviews` is the
-    model that reviews conversations, None for the one that answered.
+    model that reviews conversations, made when it is asked for; None for the one that answered.
     """
 
     model: Callable[[str], Model]
@@ -119,7 +119,7 @@ class Mind:
     folder: Callable[[str], Path | None] = lambda session: None
     taken: Collection[str] = ()
     provider: MemoryProvider | None = None
-    reviews: Model | None = None
+    reviews: Callable[[], Model | None] = lambda: None
     names: Callable[[], list[str]] = list
 
 
@@ -252,6 +252,7 @@ class Gateway(Resource):
             self._prompt,
             self._mind.workspace,
             self.remember.recall,
+            self.remember.begun,
             self.remember.shown,
             self.remember.learn,
             self.reviews,
@@ -259,22 +260,24 @@ class Gateway(Resource):
         return Answers(rooms, AnswerSettings(str(self.plan.home), self.plan.edit_every))
 
     def _make_reviews(self) -> Reviews:
-        plan = self.plan
+        plan, works = self.plan, Duties.WORKER in self.plan.duties
+        # A process that serves a single conversation ends with each turn of it, and holds back the answer until it has.
+        looks = works and not plan.only
+        reviewer = reviewer_of(self.remember.memories, self.database, plan.memory) if looks else None
         rooms = ReviewRooms(
             self.database,
             self.hints,
             self.prepare,
             self.sender,
             self.metrics,
-            reviewer_of(self.remember.memories, self.database, plan.memory),
-            self._mind.reviews,
+            reviewer,
+            self._mind.reviews() if reviewer else None,
             self._mind.model,
             self._tools,
             self.remember.whose,
             self.shards.owns,
         )
-        # One that serves a single conversation ends with each turn of it, which is no reason to look back.
-        return Reviews(rooms, review_settings(plan.memory, plan.notices, at_drain=not plan.only))
+        return Reviews(rooms, review_settings(plan.memory, plan.notices))
 
     def _make_turns(self, answers: Answers) -> Turns:
         rooms = TurnRooms(

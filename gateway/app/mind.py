@@ -41,6 +41,6 @@ def mind_of(config: Config, models: Models) -> Mind:
         folder=lambda session: workspace_of(home, settings.workspace, session),
         names=models.names,
         taken=[spec.name for spec in every.specs()],
-        reviews=None if review.is_main else models.auxiliary("background_review", review),
+        reviews=lambda: None if review.is_main else models.auxiliary("background_review", review),
         provider=open_provider(settings.memory, home, config.variables, allow=settings.plugins.allow),
     )

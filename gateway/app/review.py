@@ -20,10 +20,6 @@ def reviewer_of(memories: Memories, database: Database, settings: MemorySettings
     return Reviewer(memories, database, mode)
 
 
-def review_settings(
-    settings: MemorySettings, notices: Mapping[str, Notifications], *, at_drain: bool
-) -> ReviewSettings:
+def review_settings(settings: MemorySettings, notices: Mapping[str, Notifications]) -> ReviewSettings:
     """Return when reviews happen; an adapter that `notices` does not name tells of them in a line."""
-    return ReviewSettings(
-        settings.nudge_interval, settings.flush_min_turns, at_drain, lambda adapter: notices.get(adapter, "on")
-    )
+    return ReviewSettings(settings.nudge_interval, settings.flush_min_turns, lambda adapter: notices.get(adapter, "on"))

@@ -55,13 +55,11 @@ class ReviewSettings:
     """
     After how many turns a conversation is reviewed, and how many make one that is left worth it; 0: never.
 
-    `at_drain`: the end of the process is such a moment for every live session. `notify` says what an adapter's chats
-    are told, by its name; others are told in a line.
+    `notify` says what an adapter's chats are told, by its name.
     """
 
     interval: int
     leaving: int
-    at_drain: bool
     notify: Callable[[str], Notifications]
 
 
@@ -192,7 +190,7 @@ class Reviews:
 
     async def drain(self, seconds: float) -> None:
         """Review every live session that is worth it, as far as there is time, and give the rest up."""
-        live = list(self._spoken.items()) if self._settings.at_drain and seconds > 0 else []
+        live = list(self._spoken.items()) if seconds > 0 else []
         for session, spoken in live:
             self._leave(session, spoken)
         running = set(self._running.values())

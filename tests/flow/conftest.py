@@ -60,7 +60,7 @@ class House:
             workspace=lambda session, address: self.plans[0].home,
             names=lambda: sorted(name for name in self.models if name),
             provider=self.provider,
-            reviews=self.reviewer,
+            reviews=lambda: self.reviewer,
         )
 
     @asynccontextmanager

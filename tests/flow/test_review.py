@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
 from itertools import takewhile
+from pathlib import Path
 
 import pytest
 
@@ -15,10 +16,14 @@ from gateway.agent.memory.settings import MemorySettings
 from gateway.agent.review.narrow import GONE
 from gateway.agent.review.request import REQUEST
 from gateway.agent.tools.clock import clock_tool
+from gateway.app.mind import mind_of
+from gateway.app.plan import plan_of
 from gateway.bus import bindings, reports
+from gateway.config import load
 from gateway.contracts.model import Completed, ModelPiece
 from gateway.contracts.tool import ToolSpec
 from gateway.errors import ModelRefused
+from gateway.llm import open_models
 from gateway.messages import Message, ToolCall
 from gateway.sessions import store
 from gateway.sessions.cache import Bounds
@@ -436,6 +441,45 @@ async def test_the_small_offline_model_reviews_nothing(small: House, furnish: Fu
     async with small.running():
         await tell(small, "one", "two", "three", "four")
     assert model.reviews == []
+
+
+async def test_a_process_for_one_conversation_leaves_the_look_back_to_a_gateway(small: House, furnish: Furnish) -> None:
+    model = furnish(small, Attentive(adding("Prefers tea")), MemorySettings(nudge_interval=3, flush_min_turns=2))
+    small.change(only="fake")
+    async with small.running():
+        await tell(small, "one", "two", "three", "four")
+    assert model.reviews == []
+    small.change(only="")
+    async with small.running() as chat:
+        await tell(small, "five")
+        await chat.sees("💾 Remembered: Prefers tea")
+
+
+def test_the_configuration_says_what_chats_are_told_and_which_model_looks_back(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text(
+        """
+        model: {base_url: "http://127.0.0.1:9/v1", api_key: k, default: big}
+        fallback_providers: [{name: cheap, model: small-model, base_url: "http://127.0.0.1:9/v1", api_key: c}]
+        auxiliary: {background_review: {provider: cheap}}
+        display: {memory_notifications: verbose}
+        platforms: {telegram: {token: "1:x", display: {memory_notifications: "off"}}}
+        """,
+        "utf-8",
+    )
+    config = load(tmp_path, environ={})
+    assert config.warnings == ()
+    notices = plan_of(config).notices
+    assert (notices["telegram"], notices["webchat"], notices["cli"]) == ("off", "verbose", "verbose")
+    other = mind_of(config, open_models(config.settings.model, config.settings.fallback_providers)).reviews()
+    assert other is not None
+    assert other.name == "small-model"
+
+
+@pytest.mark.parametrize("task", ["{}", "{provider: auto}", "{provider: '', timeout_seconds: 5}"])
+def test_unless_another_is_named_the_model_that_answered_looks_back(tmp_path: Path, task: str) -> None:
+    (tmp_path / "config.yaml").write_text(f"auxiliary: {{background_review: {task}}}", "utf-8")
+    config = load(tmp_path, environ={})
+    assert mind_of(config, open_models(config.settings.model)).reviews() is None
 
 
 async def test_who_was_erased_meanwhile_is_not_remembered(house: House, furnish: Furnish) -> None:
