@@ -28,8 +28,9 @@ from gateway.agent.tools.notes import NAME, Writing, memory_tool
 from gateway.contracts.memory import Scope
 from gateway.contracts.tool import Tools
 from gateway.messages import Message, Progress
+from gateway.sessions import store
 from gateway.sessions.keys import of_one
-from gateway.sessions.live import Whose
+from gateway.sessions.live import LiveSession, Whose
 from gateway.sessions.settings import SharingSettings
 from gateway.storage.database import Connection, Database
 from gateway.toolkit.toolset import FunctionTools, Union
@@ -110,6 +111,20 @@ class Remember:
         recalled = await self.manager.start_turn(number, said.text, scope)
         return replace(said, api_content=compose(said.content, recalled)) if recalled else said
 
+    async def begun(self, event: Event, session: LiveSession) -> None:
+        """Let the provider hear that the conversation before this one in the same place is over."""
+        if not (self.manager.name and session.whose.notes):
+            return
+
+        def job(connection: Connection) -> tuple[str, tuple[Message, ...]]:
+            before = store.previous(connection, session.lane, session.id)
+            return before, store.load(connection, before).history if before else ()
+
+        before, said = await self._database.read(job)
+        if said:
+            scope = replace(_scope(event, session.whose), gateway_session_key=session.lane, session_id=before)
+            self.manager.session_ended(said, scope, reason="new", new_session_id=session.id)
+
     def shown(self, report: AsyncGenerator[Progress]) -> AsyncGenerator[Progress]:
         """Return what is reported, without a fence that the model repeats."""
         return scrubbed(report) if self.manager.name else report
@@ -123,9 +138,7 @@ class Remember:
         """Have the provider forget an owner; report it, where there is a provider."""
         if not self.manager.name:
             return []
-        about = Scope(
-            owner=str(owner), user_id=person, chat_id="", gateway_session_key="", session_id="", platform=""
-        )
+        about = Scope(owner=str(owner), user_id=person, chat_id="", gateway_session_key="", session_id="", platform="")
         forgotten = await self.manager.forget(about)
         return [forgotten.problem or f"{forgotten.count} memories of {self.manager.name}"]
 
@@ -142,13 +155,17 @@ def scope_of(turn: Turn) -> Scope | None:
     """Say whose memory a turn is about, None where it is nobody's."""
     if not turn.notes:
         return None
-    event = turn.events[-1]
+    scope = _scope(turn.events[-1], Whose(turn.person, turn.notes))
+    return replace(scope, gateway_session_key=str(turn.session), session_id=turn.session_id)
+
+
+def _scope(event: Event, whose: Whose) -> Scope:
     return Scope(
-        owner=turn.notes,
-        user_id=turn.person,
+        owner=whose.notes,
+        user_id=whose.person,
         chat_id=str(event.origin),
-        gateway_session_key=str(turn.session),
-        session_id=turn.session_id,
+        gateway_session_key="",
+        session_id="",
         platform=event.origin.platform,
         user_name=event.sender.name,
     )

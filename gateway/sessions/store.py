@@ -135,6 +135,13 @@ def last_turn(connection: Connection, session_id: str) -> str:
     return connection.execute(query.order_by(turns.c.ended.desc()).limit(1)).scalar() or ""
 
 
+def previous(connection: Connection, lane: str, session_id: str) -> str:
+    """Return the session that a lane had before this one, or nothing."""
+    query = select(sessions.c.id).where(sessions.c.lane == lane, sessions.c.id != session_id)
+    newest = query.order_by(sessions.c.created.desc(), sessions.c.id.desc()).limit(1)
+    return connection.execute(newest).scalar() or ""
+
+
 _KEEP_PROMPT = (
     update(sessions)
     .where(sessions.c.id == bindparam("session"), sessions.c.prompt == "")

@@ -56,7 +56,7 @@ class AnswerRooms:
 
     `whose` says who wrote an event and whose notes its conversation uses, `prompt` how a new conversation begins,
     `tools` what a turn may do; `workspace` makes a session's folder. `recall` puts what is remembered into the user's
-    message, `shown` takes it out of what is reported, and `learn` hears of a completed turn.
+    message, `shown` takes it out of what is reported; `begun` hears of a new conversation, `learn` of a completed turn.
     """
 
     database: Database
@@ -71,6 +71,7 @@ class AnswerRooms:
     prompt: Callable[[Event, Whose], Awaitable[str]]
     workspace: Callable[[str, Address], Path]
     recall: Callable[[Turn, Sequence[Message], Message], Awaitable[Message]]
+    begun: Callable[[Event, LiveSession], Awaitable[None]]
     shown: Callable[[AsyncGenerator[Progress]], AsyncGenerator[Progress]]
     learn: Callable[[Turn, Message, str], None]
     reviews: Reviews
@@ -158,6 +159,7 @@ class Answers:
     async def _begin(self, session: LiveSession, claimed: Claimed) -> None:
         event = claimed.events[-1]
         session.whose = await self._rooms.whose(event)
+        await self._rooms.begun(event, session)
         session.fill(await self._rooms.prompt(event, session.whose), [], claimed.version)
 
     async def _reload(self, session: LiveSession, claimed: Claimed, past: _Past) -> None:

@@ -250,6 +250,7 @@ class Shared(MemoryProvider):
     def __init__(self) -> None:
         self.said: dict[str, list[str]] = {}
         self.writes: list[tuple[str, str, str]] = []
+        self.ended: list[tuple[str, str, list[str]]] = []
         self.scopes: list[Scope] = []
         self.fails = False
 
@@ -270,6 +271,9 @@ class Shared(MemoryProvider):
 
     async def sync_turn(self, user: str, assistant: str, scope: Scope) -> None:
         self.said.setdefault(scope.owner, []).append(f"heard: {user}")
+
+    async def on_session_end(self, messages: Sequence[Message], scope: Scope) -> None:
+        self.ended.append((scope.owner, scope.session_id, [message.text for message in messages]))
 
     async def on_memory_write(
         self, action: str, target: str, content: str, scope: Scope, metadata: Mapping[str, str]
@@ -332,3 +336,14 @@ async def test_a_service_hears_of_writes_and_offers_its_tools(house: House, serv
         await tell(house, saving("Prefers tea"), shows='"success": true')
         await chat.until(lambda: bool(service.writes), "the write in the service")
     assert service.writes == [("add", "memory", "Prefers tea")]
+
+
+async def test_a_service_hears_once_that_a_conversation_is_over(house: House, service: Shared) -> None:
+    async with house.running() as chat:
+        await tell(house, "my boat is called Miso", shows="you said: my boat")
+        session = service.scopes[-1].session_id
+        await tell(house, "/new", shows="A new conversation")
+        await tell(house, "something else entirely", shows="you said: something else")
+        await tell(house, "and one more thing", shows="you said: and one more")
+        await chat.until(lambda: bool(service.ended), "the end of the conversation in the service")
+    assert service.ended == [("home", session, ["my boat is called Miso", "you said: my boat is called Miso"])]
