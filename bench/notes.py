@@ -14,7 +14,7 @@ from pathlib import Path
 from gateway.agent.memory.backing.contract import Change, Stored
 from gateway.agent.memory.backing.files import FileBacking
 from gateway.agent.memory.backing.queues import Desk
-from gateway.agent.memory.notes import Target, join, parse
+from gateway.agent.memory.notes import DELIMITER, Target, parse
 
 Figures = dict[str, float | int | str]
 
@@ -22,8 +22,10 @@ WRITERS, ADDS = 8, 200
 
 
 async def add(backing: FileBacking, entry: str) -> None:
+    """Add an entry by the cheapest edit there is: the text grows to many times what notes are."""
+
     def edit(stored: Stored) -> Change[None]:
-        return Change(join([*parse(stored.text), entry]), None)
+        return Change(f"{stored.text}{DELIMITER}{entry}" if stored.text else entry, None)
 
     await backing.change(Target.MEMORY, edit)
 
