@@ -61,17 +61,21 @@ def handle(entry: str) -> str:
     return "#" + hashlib.sha256(entry.encode("utf-8", "surrogatepass")).hexdigest()[:HANDLE]
 
 
-def change(entries: Sequence[str], operations: Sequence[Operation], limit: int, scan: Scan) -> Changed | Refusal:
-    """Return what the operations make of the entries."""
+def objection(operations: Sequence[Operation], scan: Scan) -> Refusal | None:
+    """Say what is wrong with the operations themselves, whatever the entries are; takes as long as the scan does."""
     if not operations:
         return Refusal("There are no operations; give at least one.")
-    contents = [whole(operation.content) for operation in operations]
-    for place, (operation, content) in enumerate(zip(operations, contents, strict=True), 1):
-        if problem := _content(operation, content, scan):
+    for place, operation in enumerate(operations, 1):
+        if problem := _content(operation, whole(operation.content), scan):
             return Refusal(_at(place, operations) + problem + (ALL if len(operations) > 1 else ""))
+    return None
+
+
+def change(entries: Sequence[str], operations: Sequence[Operation], limit: int) -> Changed | Refusal:
+    """Return what operations to which there is no `objection` make of the entries."""
     now, done, note = list(entries), list[Operation](), ""
-    for place, (operation, content) in enumerate(zip(operations, contents, strict=True), 1):
-        result = _one(now, replace(operation, content=content))
+    for place, operation in enumerate(operations, 1):
+        result = _one(now, replace(operation, content=whole(operation.content)))
         if isinstance(result, Refusal):
             error = _at(place, operations) + result.error + (ALL if len(operations) > 1 else "")
             return replace(result, error=error, entries=tuple(entries) if result.entries else ())

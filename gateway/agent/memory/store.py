@@ -14,7 +14,7 @@ from functools import partial
 
 from gateway.agent.memory.backing.contract import Backing, Change, Done, Stored
 from gateway.agent.memory.notes import Target, block, drift, join, parse, usage
-from gateway.agent.memory.operations import Operation, Refusal, change, handle
+from gateway.agent.memory.operations import Operation, Refusal, change, handle, objection
 from gateway.agent.memory.threats import scan
 from gateway.errors import StorageError
 
@@ -106,13 +106,16 @@ class NotesStore:
         return await self._change(target, operations, write=False)
 
     async def _change(self, target: Target, operations: Sequence[Operation], *, write: bool) -> Written | Refusal:
+        # Before the change: nobody else can write while it runs.
+        if (refused := await asyncio.to_thread(objection, operations, _threats)) is not None:
+            return refused
         edit = partial(self._edit, target, operations, write=write)
         try:
             if not write:
                 return edit(await self._backing.read(target)).told
             done: Done[Written | Refusal] = await self._backing.change(target, edit)
         except StorageError as error:
-            return Refusal(f"{error} Nothing was changed.")
+            return Refusal(f"{error}. Nothing was changed.")
         if isinstance(done.told, Refusal) and done.copy:
             return Refusal(f"{done.told.error} A copy of it as it stands: {done.copy}.")
         return done.told
@@ -124,7 +127,7 @@ class NotesStore:
         loses = any(operation.action != "add" for operation in operations)
         if loses and (why := drift(stored.text, limit)):
             return Change(None, Refusal(_DRIFTED.format(file=target.file, why=why)), keep=write)
-        result = change(entries, operations, limit, lambda text: scan(text, "strict"))
+        result = change(entries, operations, limit)
         if isinstance(result, Refusal):
             return Change(None, result)
         text = join(result.entries)
@@ -166,8 +169,12 @@ class NotesStore:
         return await self._backing.erase()
 
 
+def _threats(text: str) -> tuple[str, ...]:
+    return scan(text, "strict")
+
+
 def _found(entries: Set[str]) -> dict[str, tuple[str, ...]]:
-    return {entry: () if entry.startswith(BLOCKED) else scan(entry, "strict") for entry in entries}
+    return {entry: () if entry.startswith(BLOCKED) else _threats(entry) for entry in entries}
 
 
 def concerns(sheet: Sheet, limit: int, *, blocked: bool = True) -> list[str]:

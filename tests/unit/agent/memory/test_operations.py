@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.agent.memory.notes import DELIMITER, Target, block, divides, drift, join, parse, whole
-from gateway.agent.memory.operations import Changed, Operation, Refusal, change, handle
+from gateway.agent.memory.operations import Changed, Operation, Refusal, change, handle, objection
 
 
 def clean(text: str) -> Sequence[str]:
@@ -21,13 +21,14 @@ def suspicious(text: str) -> Sequence[str]:
 
 
 def changed(entries: Sequence[str], *operations: Operation, limit: int = 1000) -> list[str]:
-    result = change(entries, operations, limit, clean)
+    assert objection(operations, clean) is None
+    result = change(entries, operations, limit)
     assert isinstance(result, Changed), result
     return list(result.entries)
 
 
 def refused(entries: Sequence[str], *operations: Operation, limit: int = 1000) -> Refusal:
-    result = change(entries, operations, limit, suspicious)
+    result = objection(operations, suspicious) or change(entries, operations, limit)
     assert isinstance(result, Refusal), result
     return result
 
@@ -124,7 +125,7 @@ def test_whatever_is_asked_what_is_kept_comes_back_as_it_is(
     start: list[str], asked: list[Operation], limit: int
 ) -> None:
     before = parse(join([entry for text in start if (entry := whole(text)) and not divides(entry)]))
-    result = change(before, asked, limit, clean)
+    result = objection(asked, clean) or change(before, asked, limit)
     if isinstance(result, Changed):
         assert parse(join(result.entries)) == list(result.entries)
         assert len(join(result.entries)) <= max(limit, len(join(before)))
