@@ -79,7 +79,12 @@ class Unacceptable(AdapterError): ...
 class ModelError(GatewayError): ...
 
 
-class ContextOverflow(ModelError): ...
+class ContextOverflow(ModelError):
+    """`limit` is the size of the window in tokens; None where the endpoint named none."""
+
+    def __init__(self, text: str, *, limit: int | None = None) -> None:
+        super().__init__(text)
+        self.limit = limit
 
 
 class ModelBusy(ModelError):

@@ -10,7 +10,7 @@ from typing import Self
 
 from gateway.contracts.model import Model, ModelPiece
 from gateway.contracts.tool import ToolSpec
-from gateway.errors import AuthFailed, BadResponse, ModelBusy
+from gateway.errors import AuthFailed, BadResponse, ContextOverflow, ModelBusy
 from gateway.llm.faults import ModelUnknown
 from gateway.llm.streaming import speaking
 from gateway.messages import Message, Retracted, TextDelta
@@ -58,6 +58,9 @@ class FallbackModel(Model):
                         yield piece
                 self._look()
                 return
+            except ContextOverflow:
+                self._look()
+                raise
             except (ModelBusy, AuthFailed, BadResponse, ModelUnknown) as error:
                 log.warning("%s does not answer, the next model is asked: %s", model.name, error)
                 why = str(error)

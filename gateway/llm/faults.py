@@ -2,7 +2,8 @@
 From what an endpoint answered in place of an answer to the error that says what to do about it. Pure.
 
 Endpoints agree on little but the status: the code, the type and the words of the error are all read. The words are
-those of OpenAI, Azure, Anthropic, Google, Mistral, Groq, xAI, OpenRouter, vLLM, llama.cpp, Ollama, LM Studio and TGI.
+those of OpenAI, Azure, Anthropic, Google, Mistral, Groq, xAI, OpenRouter, vLLM, llama.cpp, Ollama, LM Studio, TGI,
+SGLang, DashScope, DeepSeek, Moonshot, MiniMax and Zhipu.
 No message holds a key: what an endpoint says about a refused key is not repeated, elsewhere the key is taken out.
 """
 
@@ -17,6 +18,7 @@ from typing import Any
 
 from gateway.errors import AuthFailed, BadResponse, ContextOverflow, ModelBusy, ModelError, ModelRefused
 from gateway.llm.endpoint import Endpoint
+from gateway.llm.windows import told_window
 
 OVERFLOW_CODES = {
     "context_length_exceeded",
@@ -28,11 +30,13 @@ OVERFLOW_CODES = {
 }
 OVERFLOW = re.compile(
     r"(maximum|max|available|model'?s?|the) (context|prompt) (length|size|window)"
-    r"|context (length|window|size|limit) (is |was )?(exceeded|overflow)"
-    r"|exceeds? (the |its )?(model'?s? )?(available |maximum )?context"
+    r"|context[ _](length|window|size|limit)[ _](is |was |has been )?(exceeded|overflow|exceeds)"
+    r"|exceeds? (the |its )?(model'?s? )?(available |maximum )?(context|sequence length)"
+    r"|context (length|window|size) \S+ exceed|exceeds the \S+ context window"
     r"|(prompt|input|request|conversation) (is |was )?too (long|large)"
-    r"|maximum model length|too large for model with \d+ maximum"
-    r"|input token count .* exceeds the maximum|reduce the length of the (messages|prompt|input)"
+    r"|maximum model length|max_seq_len|too large for model with \d+ maximum|exceeded model token limit"
+    r"|token count .* (exceeds the (maximum|limit)|only supports up to)|prompt exceeds max(imum)? length"
+    r"|超[过出].{0,16}(长度|上下文|窗口)|上下文.{0,12}(超|过长)|reduce the length of the (messages|prompt|input)"
     r"|too many tokens|range of input length|context the overflows"
     r"|inputs`? tokens \+ `?max_new_tokens|request entity too large|request body too large",
     re.IGNORECASE | re.DOTALL,
@@ -56,6 +60,10 @@ UNPAID = re.compile(
     r"insufficient (quota|balance|credit|funds)|out of (credits?|funds)|exceeded your current quota", re.I
 )
 BUSY_CODES = {"rate_limit_exceeded", "overloaded_error", "overloaded", "server_error", "rate_limit_error", "timeout"}
+
+
+HTML = re.compile(r"\s*<[!?a-z]", re.IGNORECASE)
+"""A web page; DashScope begins its words with ``<400>``."""
 
 
 class ModelUnknown(ModelRefused):
@@ -86,7 +94,7 @@ class Refusal:
         """What the endpoint says, as far as it is text for people."""
         body, error = self.body, self.error
         for given in (error.get("message"), error.get("detail"), error.get("error"), body):
-            if isinstance(given, str) and not given.lstrip().startswith("<"):
+            if isinstance(given, str) and not HTML.match(given):
                 return given
         return ""
 
@@ -97,7 +105,9 @@ def fault(endpoint: Endpoint, model: str, refusal: Refusal) -> ModelError:
     if status == 402 or (status == 429 and (codes & UNPAID_CODES or UNPAID.search(words))):
         return AuthFailed(f"the account at {endpoint.host} has no credit left (the key is {endpoint.setting}.api_key)")
     if _too_long(status, codes, words):
-        return ContextOverflow(f"the conversation does not fit the window of {model}")
+        # With 429 the number is the quota of a minute, and a quota is not the window.
+        limit = None if status == 429 else told_window(words, refusal.error)
+        return ContextOverflow(f"the conversation does not fit the window of {model}", limit=limit)
     if status in {401, 403}:
         return _unauthorized(endpoint, status)
     if _no_model(status, codes, words):

@@ -30,7 +30,7 @@ from openai import (
 
 from gateway.contracts.model import Model, ModelPiece
 from gateway.contracts.tool import ToolSpec
-from gateway.errors import BadResponse, ConfigError, ModelBusy, ModelError, ModelRefused
+from gateway.errors import BadResponse, ConfigError, ContextOverflow, ModelBusy, ModelError, ModelRefused
 from gateway.llm.chunks import Answer
 from gateway.llm.endpoint import Asking, Endpoint
 from gateway.llm.faults import Refusal, fault
@@ -61,7 +61,8 @@ class OpenAIModel(Model):
     One model of one endpoint.
 
     Entering it asks the endpoint for what the settings leave open, the name or the window, but does not insist: an
-    endpoint that is down is asked again by the first `stream`. `name` is "default" until it is known.
+    endpoint that is down is asked again by the first `stream`. `name` is "default" until it is known. `window` shrinks
+    to what the endpoint says when it refuses a request that is too long, and never grows by it.
     """
 
     def __init__(self, client: AsyncOpenAI, endpoint: Endpoint, asking: Asking) -> None:
@@ -74,6 +75,7 @@ class OpenAIModel(Model):
         self._open = not asking.model or (asking.window is None and (known is None or bool(endpoint.base_url)))
         self._asks = asyncio.Lock()
         self._left_out: set[str] = set()
+        self._told: int | None = None
         # The SDK wants to hear with each request that there is no key.
         self._headers: dict[str, Any] = {} if endpoint.key.get_secret_value().strip() else {"Authorization": Omit()}
 
@@ -135,7 +137,8 @@ class OpenAIModel(Model):
                     return
                 models = {}
             self.name = self._asking.model or _only(self.endpoint, models)
-            self.window = self._asking.window or models.get(self.name) or known_window(self.name) or self._guess()
+            window = self._asking.window or models.get(self.name) or known_window(self.name) or self._guess()
+            self.window = min(window, self._told or window)
             self._open = False
 
     def _guess(self) -> int:
@@ -193,7 +196,7 @@ class OpenAIModel(Model):
         if "json" in kind:  # some endpoints answer in one piece, or report an error with status 200
             body = json.loads(await response.response.aread())
             if isinstance(body, Mapping) and body.get("error"):
-                raise fault(self.endpoint, self.name, _inside(body))
+                raise self._fault(_inside(body))
             yield body
         elif "html" in kind:
             raise BadResponse(
@@ -208,15 +211,22 @@ class OpenAIModel(Model):
         """Translate what the SDK raised. Nothing of the request is repeated: it holds the key."""
         match error:
             case APIStatusError():
-                return fault(self.endpoint, self.name, Refusal(error.status_code, error.body, error.response.headers))
+                return self._fault(Refusal(error.status_code, error.body, error.response.headers))
             case APIConnectionError() | httpx2.HTTPError() | httpx2.StreamError():
                 return self._unreachable(error, begun=begun)
             case APIError():
-                return fault(self.endpoint, self.name, _inside(error.body or error.message))
+                return self._fault(_inside(error.body or error.message))
             case _ if begun:
                 return BadResponse(f"{self.endpoint.host} sent something that is not a chunk of an answer")
             case _:
                 return ModelRefused(f"{self.endpoint.host} cannot be asked: {self.endpoint.quoted(str(error))}")
+
+    def _fault(self, refusal: Refusal) -> ModelError:
+        error = fault(self.endpoint, self.name, refusal)
+        if isinstance(error, ContextOverflow) and error.limit is not None and error.limit < self.window:
+            log.warning("%s takes %d tokens for %s, not %d", self.endpoint.host, error.limit, self.name, self.window)
+            self.window = self._told = error.limit
+        return error
 
     def _unreachable(self, error: Exception, *, begun: bool) -> ModelError:
         host = self.endpoint.host

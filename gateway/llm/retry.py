@@ -12,7 +12,7 @@ from typing import Self
 
 from gateway.contracts.model import Completed, Model, ModelPiece
 from gateway.contracts.tool import ToolSpec
-from gateway.errors import BadResponse, ModelBusy
+from gateway.errors import BadResponse, ContextOverflow, ModelBusy
 from gateway.llm.streaming import speaking
 from gateway.messages import Message, Retracted, TextDelta, Usage
 
@@ -78,6 +78,9 @@ class RetryingModel(Model):
                     yield replace(piece, usage=spent)
                     return
                 empty, why, pause = True, "the answer was empty", 0.0
+            except ContextOverflow:
+                self._look()
+                raise
             except (ModelBusy, BadResponse) as error:
                 why, pause = str(error), self._pause(attempt, error)
                 if attempt == self._tries or pause > LONGEST_WAIT:

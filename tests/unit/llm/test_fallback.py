@@ -84,3 +84,12 @@ async def test_all_are_entered_and_left() -> None:
     async with FallbackModel(Door(name="a"), Door(name="b")):
         assert doors == ["in a", "in b"]
     assert doors == ["in a", "in b", "out b", "out a"]
+
+
+async def test_a_window_of_the_first_that_shrank_by_an_overflow_is_seen_at_once() -> None:
+    first = ScriptedModel(ContextOverflow("x", limit=4096))
+    model = FallbackModel(first, ScriptedModel(YES))
+    first.window = 4096
+    with pytest.raises(ContextOverflow):
+        await model.complete(HELLO)
+    assert model.window == 4096

@@ -162,6 +162,35 @@ async def test_an_overflow_is_recognised(make: Make, server: OpenAIServer) -> No
     assert isinstance(await failure(make()), ContextOverflow)
 
 
+async def test_the_window_an_overflow_names_is_remembered_and_never_grows(
+    make: Make, server: OpenAIServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = make(window=128_000)
+    server.fault("overflow")
+    await failure(model)
+    assert model.window == 8192
+    assert "takes 8192 tokens for fake, not 128000" in caplog.text
+    server.fault("overflow", message="This model's maximum context length is 900000 tokens.")
+    await failure(model)
+    assert model.window == 8192
+
+
+async def test_a_window_named_within_the_stream_is_remembered_too(make: Make, server: OpenAIServer) -> None:
+    model = make()
+    server.fault("error_chunk", code="context_length_exceeded", message="the context length is 4096 tokens")
+    await failure(model)
+    assert model.window == 4096
+
+
+async def test_what_an_endpoint_lists_later_does_not_undo_what_it_refused(make: Make, server: OpenAIServer) -> None:
+    server.set(models=["fake"], windows={"fake": 64_000})
+    async with make(window=None) as model:
+        server.fault("overflow")
+        await failure(model)
+        assert (await model.complete(HELLO)).text == "Hello there, friend"
+        assert model.window == 8192
+
+
 async def test_any_other_refusal_repeats_the_words_but_not_the_key(make: Make, server: OpenAIServer) -> None:
     server.fault("status", status=400, message=f"the key {KEY}\nis not allowed to sing", code="no_singing")
     error = await failure(make())

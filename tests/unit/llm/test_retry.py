@@ -146,3 +146,11 @@ async def test_the_model_behind_is_entered_left_and_shown() -> None:
     async with RetryingModel(inner) as model:
         assert (model.name, model.window, model.demo) == ("found", 77, False)
     assert inner.name == "left"
+
+
+async def test_a_window_that_shrank_by_an_overflow_is_seen_at_once() -> None:
+    asked = Asked(ContextOverflow("x", limit=4096))
+    asked.script.window = 4096
+    with pytest.raises(ContextOverflow):
+        await asked.heard()
+    assert asked.model.window == 4096
