@@ -130,8 +130,8 @@ soak: .venv/.dev system ## the crash tests for long: make soak KILLS=2000
 # Without the extra mem0, whose 140 MB no test needs: tests/fakes/mem0_library stands in for it.
 lock: .tools/.made ## resolve the locks anew
 	$(COMPILE) --upgrade pyproject.toml --extra postgres --extra local --group build -o locks/run.txt
-	$(COMPILE) --upgrade pyproject.toml --extra postgres --extra local --extra honcho --group build --group test \
-	  --group lint --group release -c locks/run.txt -o locks/dev.txt
+	$(COMPILE) --upgrade pyproject.toml --extra postgres --extra local --extra honcho --extra tokens \
+	  --group build --group test --group lint --group release -c locks/run.txt -o locks/dev.txt
 	$(COMPILE) locks/uv.in -o locks/uv.txt
 	@if grep -nE '://|^-|file:' locks/*.txt; then echo "a lock names a host or a path" >&2; exit 1; fi
 

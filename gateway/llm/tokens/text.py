@@ -1,0 +1,95 @@
+"""
+How many tokens a text is, told from the sorts of characters in it. Pure, and linear in the length of the text.
+
+A tokenizer cuts a text into words, runs of digits and clusters of marks, and these into pieces it knows; how many
+depends on the script. So each sort of character has a weight, and so has each beginning of a run of some sorts. The
+weights are those that come closest to o200k, Qwen and DeepSeek alike (`tests/data/tokens/fit.py`).
+
+Nothing here looks at single characters in Python: a text becomes bytes that name the sort of each character, and
+bytes are counted. A megabyte takes some 20 ms.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+from gateway.llm.tokens.scripts import BLOCKS, SCRIPTS, table
+
+PLAIN = table(
+    b"p",
+    {
+        b"A": range(ord("A"), ord("Z") + 1),
+        b"a": range(ord("a"), ord("z") + 1),
+        b"0": range(ord("0"), ord("9") + 1),
+        b" ": b" \t",
+        b"n": b"\n\r",
+        b"?": b"?",
+    },
+)
+"""The sort of an ASCII character; ``?`` stands for all that is not ASCII, ``p`` for punctuation."""
+LETTERS, DIGITS, MARKS = table(b".", {b"x": b"Aa"}), table(b".", {b"x": b"0"}), table(b".", {b"x": b"p"})
+WORDED = tuple(script for script in SCRIPTS if script.run)
+RULERS = tuple(mark * 8 for mark in "-=_*#~.")
+
+WEIGHTS = {
+    "words": 0.41,  # and what each letter of them adds:
+    "small": 0.145,
+    "capitals": 0.55,  # pairs of them
+    "humps": 1.06,  # a capital after a small letter
+    "numbers": 1.66,
+    "digits": 0.32,
+    "clusters": 0.3,
+    "marks": 0.36,
+    "gaps": 0.15,  # pairs of spaces
+    "wide": -1.0,  # 16 spaces are hardly more than two
+    "rulers": -2.6,  # eight of the same mark are hardly more than one
+    "latin": 0.45,  # letters with accents, up to U+00FF
+    "emoji_runs": 1.4,
+    **{script.name: script.each for script in SCRIPTS},
+    **{script.runs: script.run for script in WORDED},
+}
+"""Tokens for each."""
+
+
+def estimate_text(text: str) -> int:
+    """Return about how many tokens a text is."""
+    return max(ceil(sum(WEIGHTS[name] * count for name, count in features(text).items())), bool(text))
+
+
+def features(text: str) -> dict[str, int]:
+    """Count what has a weight."""
+    plain = text.replace("?", "!").encode("ascii", "replace").translate(PLAIN)
+    found = {
+        "words": _runs(plain.translate(LETTERS)),
+        "small": plain.count(b"a"),
+        "capitals": plain.count(b"AA"),
+        "humps": plain.count(b"aA"),
+        "numbers": _runs(plain.translate(DIGITS)),
+        "digits": plain.count(b"0"),
+        "clusters": _runs(plain.translate(MARKS)),
+        "marks": plain.count(b"p"),
+        "gaps": plain.count(b"  "),
+    }
+    if found["gaps"] >= 8:
+        found["wide"] = plain.count(b" " * 16)
+    if found["marks"] - found["clusters"] >= 7:
+        found["rulers"] = sum(map(text.count, RULERS))
+    return found if text.isascii() else found | _foreign(text, plain.count(b"?"))
+
+
+def _foreign(text: str, strangers: int) -> dict[str, int]:
+    # The upper byte of a UTF-16 unit is the block of 256 characters it belongs to.
+    blocks = text.encode("utf-16-le", "surrogatepass")[1::2].translate(BLOCKS)
+    found = {script.name: count for script in SCRIPTS if (count := blocks.count(script.sort))}
+    if latin := strangers - sum(found.values()):
+        found["latin"] = max(0, latin)  # below 0 where half a surrogate pair stands alone
+    if emoji := found.get("emoji"):
+        found["emoji_runs"] = emoji - blocks.count(b"-e")
+    for script in WORDED:
+        if script.name in found:
+            found[script.runs] = _runs(blocks.translate(script.only))
+    return found
+
+
+def _runs(marked: bytes) -> int:
+    return marked.count(b".x") + marked.startswith(b"x")
