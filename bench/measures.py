@@ -19,6 +19,7 @@ from sqlalchemy import insert
 from bench.house import ENVIRONMENT, Running, fdatasync_ms, home, model_settings, resident, webhook_gateway
 from bench.notes import notes_one, notes_processes
 from bench.scan import threat_scan
+from bench.tokens import token_estimate
 from gateway.agent.history import repair
 from gateway.messages import Message
 from gateway.sessions import store
@@ -281,5 +282,6 @@ MEASURES: dict[str, Callable[[], Awaitable[Figures]]] = {
         notes_processes,
         notes_one,
         threat_scan,
+        token_estimate,
     )
 }
