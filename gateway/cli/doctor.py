@@ -87,6 +87,7 @@ async def _examine(home: Home) -> tuple[Report, Redactor]:
         "deliveries": machine.check_given_up(standing),
         "terminal": machine.check_terminal(config),
         "memory": notes.check_notes(config),
+        "memory service": notes.check_provider(config),
         "access": services.check_access(config, standing),
     }.items():
         await report.run(name, check)

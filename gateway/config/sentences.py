@@ -45,7 +45,7 @@ BOUNDS = {
     "too_short": "needs at least {min_length}",
     "too_long": "takes at most {max_length}",
     "missing": "is missing",
-    "string_pattern_mismatch": "is not written as it has to be",
+    "string_pattern_mismatch": "does not match {pattern}",
     "union_tag_invalid": "expects one of {expected_tags}",
     "union_tag_not_found": "needs the key {discriminator}",
 }

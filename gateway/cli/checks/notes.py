@@ -1,4 +1,4 @@
-"""Checks of what the agent remembers, where notes are files."""
+"""Checks of what the agent remembers: notes that are files, and the service that remembers more."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from collections.abc import AsyncIterator, Set
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gateway.cli.checks import Finding
+from gateway.cli.checks import Finding, of_config
+from gateway.errors import ConfigError
 
 if TYPE_CHECKING:
     from gateway.config import Config
 
+NO_START = "the gateway does not start"
 WHY = "the agent does not learn what it is told"
 
 
@@ -34,6 +36,18 @@ async def check_notes(config: Config) -> AsyncIterator[Finding]:
                     yield Finding(
                         "memory", f"{folder}: {concern}", WHY, f"edit {folder / target.file}, or /memory show"
                     )
+
+
+async def check_provider(config: Config) -> AsyncIterator[Finding]:
+    """Check that there is the memory service that is chosen, and that its settings are complete. It is not asked."""
+    from gateway.agent.memory.providers.loading import open_provider
+
+    memory, allow = config.settings.memory, config.settings.plugins.allow
+    try:
+        await asyncio.to_thread(open_provider, memory, config.home.path, config.variables, allow=allow)
+    except ConfigError as error:
+        for finding in of_config(error, "memory service", NO_START):
+            yield finding
 
 
 async def _nothing() -> Set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from gateway.config.sections.base import Section
 
@@ -26,6 +26,13 @@ class AccessSettings(Section):
     """The people who run this gateway, as telegram:12345."""
     pairing: bool = True
     """Pairing codes at all."""
+
+    @field_validator("owners")
+    @classmethod
+    def _with_a_platform(cls, owners: list[str]) -> list[str]:
+        if any(not all(owner.partition(":")) for owner in owners):
+            raise ValueError("an owner is written platform:user, such as telegram:12345")
+        return owners
 
     @model_validator(mode="after")
     def _open_is_meant(self) -> Self:

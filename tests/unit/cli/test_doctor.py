@@ -371,6 +371,21 @@ def test_an_owner_of_another_platform_does_not_open_this_one(console: Console) -
 
 
 @pytest.mark.parametrize(
+    ("memory", "problem", "mend"),
+    [
+        ({"provider": "hologaphic"}, "there is no provider 'hologaphic'", "there are holographic"),
+        ({"provider": "mem0"}, "memory.mem0.api_key: is missing", "MEM0_API_KEY"),
+    ],
+)
+def test_a_memory_service_that_keeps_the_gateway_from_starting_is_found(
+    settings: dict[str, Any], examine: Examine, memory: dict[str, Any], problem: str, mend: str
+) -> None:
+    finding = found(examine({**settings, "memory": memory}), "memory service")
+    assert problem in finding["problem"]
+    assert mend in finding["mend"]
+
+
+@pytest.mark.parametrize(
     ("content", "words"),
     [(b"Likes na\xefve art\n", "MEMORY.md is damaged"), (b"- much\n" * 500, "3,499 of 2,200 characters")],
 )

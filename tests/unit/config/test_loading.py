@@ -72,7 +72,7 @@ def test_a_flag_beats_the_environment_which_beats_dotenv_which_beats_the_file(re
         ("MODEL__MAX_TOKENS", "", "model.max_tokens", None),
         ("MODEL__MAX_TOKENS", "5", "model.max_tokens", 5),
         ("ACCESS__OWNERS", "telegram:1, slack:U2", "access.owners", ["telegram:1", "slack:U2"]),
-        ("ACCESS__OWNERS", "[telegram:1, 'a, b']", "access.owners", ["telegram:1", "a, b"]),
+        ("ACCESS__OWNERS", "[telegram:1, 'a:b, c']", "access.owners", ["telegram:1", "a:b, c"]),
         ("ACCESS__OWNERS", "", "access.owners", []),
         ("COMPRESSION__MODEL_THRESHOLDS", '{"GLM-5.2": 0.4}', "compression.model_thresholds", {"GLM-5.2": 0.4}),
         ("COMPRESSION__MODEL_THRESHOLDS__GPT", "0.4", "compression.model_thresholds", {"gpt": 0.4}),

@@ -84,7 +84,9 @@ def test_an_unknown_platform_is_told_which_there_are(wrong: Wrong) -> None:
         ("workspace: {per: fixed}", "1:1: workspace: per: fixed needs a dir"),
         ("mcp_servers: {x: {}}", "1:15: mcp_servers.x: needs either command or url"),
         ("quick_commands: {x: {reply: a, prompt: b}}", "1:18: quick_commands.x: needs either reply or prompt"),
-        ("cron: {quiet_hours: {start: '25:00'}}", "1:29: cron.quiet_hours.start: is not written as it has to be"),
+        ("cron: {quiet_hours: {start: '25:00'}}", "1:29: cron.quiet_hours.start: does not match ^((["),
+        ("access: {owners: [12345]}", "1:10: access.owners: an owner is written platform:user, such as telegram:12345"),
+        ("access: {owners: [telegram:]}", "1:10: access.owners: an owner is written platform:user"),
         ("platforms: {webchat: {enabled: maybe}}", "1:32: platforms.webchat.enabled: expects true or false, or auto"),
     ],
 )

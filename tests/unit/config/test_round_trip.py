@@ -46,7 +46,7 @@ def strategy(slot: Slot) -> st.SearchStrategy[Any] | None:
     if option is float:
         least, most = bounds.get("ge", bounds.get("gt", 0)), bounds.get("le", bounds.get("lt", 1000))
         return st.floats(least, most, exclude_min="gt" in bounds, exclude_max="lt" in bounds).map(
-            lambda x: round(x, 3) or x
+            lambda x: round(x, 3) if least < round(x, 3) < most else x
         )
     return None
 
@@ -68,7 +68,7 @@ ALL = {
     **drawn(),
     ("model", "default"): TEXT,
     ("memory", "provider"): TEXT,
-    ("access", "owners"): st.lists(TEXT, max_size=3),
+    ("access", "owners"): st.lists(TEXT.map("pigeon:{}".format), max_size=3),
     ("agent", "personalities"): st.dictionaries(TEXT, TEXT, max_size=3),
     ("compression", "model_thresholds"): st.dictionaries(TEXT, st.floats(0.1, 0.9), max_size=3),
     ("web_search", "api_key"): TEXT,
