@@ -6,11 +6,16 @@ A store is two texts, MEMORY.md and USER.md. Entries are joined by newline, ``§
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from enum import StrEnum
 
+from gateway.types import clean
+
 DELIMITER = "\n§\n"
 RULE = "═" * 46
+_BEGINNING = re.compile(r"\A[\s\ufeff]+")
+"""White space, and byte order marks, which reading takes off a text."""
 
 
 class Target(StrEnum):
@@ -38,8 +43,9 @@ def join(entries: Sequence[str]) -> str:
 
 
 def whole(content: str) -> str:
-    """Return a new entry as it is kept: newlines as ``\\n``, stripped."""
-    return content.replace("\r\n", "\n").replace("\r", "\n").strip()
+    """Return a new entry as it comes back: newlines as ``\\n``, stripped, without what no store keeps."""
+    text = clean(content).replace("\r\n", "\n").replace("\r", "\n")
+    return _BEGINNING.sub("", text).rstrip()
 
 
 def divides(entry: str) -> bool:

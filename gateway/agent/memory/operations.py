@@ -15,6 +15,8 @@ from gateway.agent.memory.notes import divides, join, usage, whole
 
 Action = Literal["add", "replace", "remove"]
 ALL = " No operations were applied (batch is all-or-nothing)."
+MOST, LONGEST = 200, 65_536
+"""Operations in one call, and characters of one entry, whatever the limit: more is no note, and takes long to scan."""
 HANDLE = 8
 """Hexadecimal digits in the name of an entry."""
 
@@ -45,7 +47,11 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """The entries after all operations, the operations that changed something, and what deserves a word."""
+    """
+    The entries after all operations, the operations that changed something, and what deserves a word.
+
+    The `old_text` of such an operation is the whole entry that was meant.
+    """
 
     entries: tuple[str, ...]
     done: tuple[Operation, ...] = ()
@@ -65,6 +71,8 @@ def objection(operations: Sequence[Operation], scan: Scan) -> Refusal | None:
     """Say what is wrong with the operations themselves, whatever the entries are; takes as long as the scan does."""
     if not operations:
         return Refusal("There are no operations; give at least one.")
+    if len(operations) > MOST:
+        return Refusal(f"There are {len(operations):,} operations; give at most {MOST} in one call.")
     for place, operation in enumerate(operations, 1):
         if problem := _content(operation, whole(operation.content), scan):
             return Refusal(_at(place, operations) + problem + (ALL if len(operations) > 1 else ""))
@@ -97,6 +105,8 @@ def _content(operation: Operation, content: str, scan: Scan) -> str:
         return ""
     if not content:
         return "content cannot be empty" + ("; use remove to drop an entry." if operation.action == "replace" else ".")
+    if len(content) > LONGEST:
+        return f"content has {len(content):,} characters, an entry at most {LONGEST:,}; keep the fact, not all of it."
     if divides(content):
         return "a line with nothing but § divides entries; write it differently, or save two entries."
     if found := scan(content):
@@ -112,20 +122,23 @@ def _one(now: list[str], operation: Operation) -> tuple[Operation | None, str] |
             return None, "Entry already exists (no duplicate added)."
         now.append(content)
         return operation, ""
-    found = _find(now, operation.old_text.strip())
+    found = _find(now, whole(operation.old_text))
     if isinstance(found, Refusal):
         return found
+    meant = replace(operation, old_text=now[found])
     if operation.action == "remove":
         del now[found]
     elif now[found] == content:
         return None, ""
     elif content in now:
         del now[found]
-        dropped = Operation("remove", old_text=operation.old_text)
-        return dropped, "The new content existed already; the old entry was dropped."
+        return replace(meant, action="remove", content=""), _DROPPED
     else:
         now[found] = content
-    return operation, ""
+    return meant, ""
+
+
+_DROPPED = "The new content existed already; the old entry was dropped."
 
 
 def _find(entries: Sequence[str], wanted: str) -> int | Refusal:

@@ -35,6 +35,7 @@ FULL = (
     "There is still no room, after {count} tries in this turn: stop retrying, and tell the person that memory is full."
 )
 MATCH_CHARS = 80
+NO_LIST = "operations is not a JSON array; give a list of {action, content, old_text}"
 NONE = "Memory is not available in this conversation."
 OPERATIONS: dict[str, Any] = {
     "type": "array",
@@ -125,19 +126,19 @@ def memory_tool(memories: Memories, database: Database, writing: Writing, heard:
     return tool(name=NAME)(memory)
 
 
-def _operations(
-    action: str | None, content: str, old_text: str, many: list[dict[str, Any]] | str | None
-) -> list[Operation]:
+def _operations(action: str | None, content: str, old_text: str, many: Any) -> list[Operation]:
     """Read what is to be done; some models send the list as its JSON."""
     if isinstance(many, str):
         try:
             many = json.loads(many) if many.strip() else None
-        except ValueError:
-            raise ToolError("operations is not a JSON array; give a list of {action, content, old_text}") from None
+        except (ValueError, RecursionError):
+            raise ToolError(NO_LIST) from None
     if many is None or (not many and action):
         if action is None:
             raise ToolError("nothing to do: give an action (add, replace, remove, read) or operations")
         many = [{"action": action, "content": content, "old_text": old_text}]
+    if not isinstance(many, list | dict):
+        raise ToolError(NO_LIST)
     try:
         items = [_Item.model_validate(item) for item in ([many] if isinstance(many, dict) else many)]
     except ValidationError as error:

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.agent.memory.backing.form import settled
 from gateway.agent.memory.notes import DELIMITER, Target, block, divides, drift, join, parse, whole
-from gateway.agent.memory.operations import Changed, Operation, Refusal, change, handle, objection
+from gateway.agent.memory.operations import LONGEST, MOST, Changed, Operation, Refusal, change, handle, objection
 
 
 def clean(text: str) -> Sequence[str]:
@@ -83,6 +84,23 @@ def test_content_that_is_empty_or_would_come_back_as_several_is_refused(content:
     assert refused(["a"], replace("a", content)).error
 
 
+@pytest.mark.parametrize("content", ["§\0", "one\n§\0\ntwo", "\ufeff§\nfact", " \ufeff \ufeff§", "\0", "\ufeff"])
+def test_a_delimiter_does_not_hide_behind_what_no_store_keeps(content: str) -> None:
+    assert refused([], add(content)).error
+
+
+@pytest.mark.parametrize("content", ["tea\0", "\ufefftea", " \ufeff tea\r\n"])
+def test_an_entry_is_compared_as_it_is_kept(content: str) -> None:
+    assert changed([], add(content)) == ["tea"]
+    assert changed(["tea"], add(content)) == ["tea"]
+    assert changed(["tea"], remove(content)) == []
+
+
+def test_too_much_at_once_is_refused_before_it_is_looked_at() -> None:
+    assert "at most 200" in refused([], *(add(f"fact {number}") for number in range(MOST + 1))).error
+    assert "65,536" in refused([], add("a" * (LONGEST + 1))).error
+
+
 def test_a_section_sign_inside_a_line_is_an_ordinary_character() -> None:
     assert changed([], add("see § 4 of the contract")) == ["see § 4 of the contract"]
 
@@ -127,7 +145,7 @@ def test_whatever_is_asked_what_is_kept_comes_back_as_it_is(
     before = parse(join([entry for text in start if (entry := whole(text)) and not divides(entry)]))
     result = objection(asked, clean) or change(before, asked, limit)
     if isinstance(result, Changed):
-        assert parse(join(result.entries)) == list(result.entries)
+        assert parse(settled(join(result.entries))) == list(result.entries)
         assert len(join(result.entries)) <= max(limit, len(join(before)))
         assert drift(join(result.entries), max(limit, *map(len, result.entries), 1)) == ""
 

@@ -110,7 +110,7 @@ async def test_only_what_changed_something_is_told_to_others(desktop: Desktop) -
     merged = {"action": "replace", "old_text": "jazz", "content": "Prefers tea"}
     new = {"action": "add", "content": "Has a cat"}
     await desktop.call(operations=[{"action": "add", "content": "Prefers tea"}, merged, new])
-    effect = (Operation("remove", old_text="jazz"), Operation("add", "Has a cat"))
+    effect = (Operation("remove", old_text="Likes jazz"), Operation("add", "Has a cat"))
     assert desktop.heard == [(Target.MEMORY, effect)]
 
 
@@ -210,6 +210,12 @@ async def test_a_text_that_is_switched_off_is_no_target(desktop: Desktop) -> Non
 async def test_wrong_arguments_are_told_in_a_sentence(desktop: Desktop, arguments: dict[str, Any]) -> None:
     with pytest.raises(ToolError):
         await desktop.call(**arguments)
+
+
+@pytest.mark.parametrize("operations", ["5", "true", "[" * 100_000])
+async def test_json_that_is_no_list_is_told_to_be_none(desktop: Desktop, operations: str) -> None:
+    with pytest.raises(ToolError, match="not a JSON array"):
+        await desktop.call(operations=operations)
 
 
 async def test_one_owner_has_one_store_for_as_long_as_anybody_holds_it(desktop: Desktop) -> None:
