@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, func, not_, select
 
 from gateway.bus.lanes import unpack
 from gateway.storage.tables import INBOX_OPEN, inbox, lanes, turns
@@ -71,3 +72,10 @@ def spoken(connection: Connection, key: SessionKey, limit: int) -> list[Spoken]:
     query = select(inbox).where(inbox.c.lane == str(key)).order_by(inbox.c.id.desc()).limit(limit)
     rows = connection.execute(query).mappings().all()
     return [Spoken(row["id"], unpack(row["event"]).text, row["created"], row["state"]) for row in reversed(rows)]
+
+
+def talking(connection: Connection, accounts: Collection[str]) -> set[str]:
+    """Return the lanes where something these accounts (``platform:user``) said waits or is being answered."""
+    query = select(inbox.c.lane, inbox.c.event).where(INBOX_OPEN, not_(inbox.c.command))
+    events = ((lane, unpack(event)) for lane, event in connection.execute(query))
+    return {lane for lane, event in events if f"{event.origin.platform}:{event.sender.id}" in accounts}

@@ -6,13 +6,17 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from gateway.access import people
 from gateway.agent.memory.approve import Approvals
 from gateway.agent.memory.backing.pending import Staged
 from gateway.agent.memory.memories import Memories
 from gateway.agent.memory.notes import Target
-from gateway.agent.memory.scopes import Kind, Owner
+from gateway.agent.memory.scopes import HOME, Kind, Owner
 from gateway.agent.memory.store import NotesStore, Shown, Written
+from gateway.bus import reports
 from gateway.commands.registry import Asked, Command, Said
+from gateway.errors import StorageError
+from gateway.sessions.keys import is_of_one
 from gateway.sessions.live import Whose
 from gateway.storage import erase
 from gateway.storage.database import Connection, Database
@@ -29,6 +33,10 @@ SURE = (
     "This erases what I keep of you, for good: your notes, every conversation of yours with its files, and what waits"
     " for approval. What you wrote in groups stays with the groups. Send `/forgetme yes` to do it."
 )
+UNERASED = (
+    "Your notes could not be erased: {error}. Send `/forgetme yes` again once that is mended. Erased so far:\n{lines}"
+)
+SHARED = "the notes that everybody shares here stay"
 GROUP = "Send /forgetme in a private chat with me: here it would speak for everybody."
 
 
@@ -73,7 +81,7 @@ async def _memory(rooms: Remembered, asked: Asked) -> Said:
         "": partial(_standing, rooms, asked, person, store),
         "show": partial(_show, store),
         "forget": partial(_forget, store, rest),
-        "allow": partial(_allow, rooms, asked, owner, rest),
+        "allow": partial(_allow, rooms, asked, whose, rest),
     }
     return Said(await answers[word]() if word in answers else HELP)
 
@@ -92,7 +100,7 @@ async def _standing(rooms: Remembered, asked: Asked, person: str, store: NotesSt
     waiting = await rooms.approvals.waiting(person, asked.role)
     lines.append(f"Writes: {rooms.approvals.mode}; waiting for approval: {len(waiting)}")
     lines.append(f"Whose: {_whose(Owner.parse(store.owner))}")
-    return "\n".join([*(f"- {line}" for line in lines), "", HELP])
+    return f"{_list(lines)}\n\n{HELP}"
 
 
 def _whose(owner: Owner) -> str:
@@ -138,9 +146,10 @@ async def _forget(store: NotesStore, wanted: str) -> str:
     return "No note holds this; /memory show lists them." if result.unknown else result.error
 
 
-async def _allow(rooms: Remembered, asked: Asked, owner: Owner, wanted: str) -> str:
-    if owner.kind is Kind.CHAT and not asked.role.covers(Role.OWNER):
-        return "In a group only an owner of the gateway lets a blocked note pass."
+async def _allow(rooms: Remembered, asked: Asked, whose: Whose, wanted: str) -> str:
+    owner = Owner.parse(whose.notes)
+    if owner != await _own(rooms, whose.person) and not asked.role.covers(Role.OWNER):
+        return "These notes are shared, and only an owner of the gateway lets a blocked one of them pass."
     store = rooms.memories.store(owner)
     for target in store.targets:
         for entry in (await store.sheet(target)).entries:
@@ -176,18 +185,41 @@ async def _forgetme(rooms: Remembered, asked: Asked) -> Said:
     if asked.rest.lower() != "yes":
         return Said(SURE)
     whose = await rooms.whose(asked.event)
-    person, notes = whose.person, whose.notes
+    person = whose.person
     if not person:
         return Said("I keep nothing of you.")
 
-    def job(connection: Connection) -> erase.Erased:
-        return erase.erase_conversations(connection, person, asking=str(asked.key), keep=asked.id)
+    def conversations(connection: Connection) -> erase.Erased:
+        talking = reports.talking(connection, people.accounts(connection, person))
+        begun = set(filter(is_of_one, talking))
+        return erase.erase_conversations(connection, person, begun, asking=str(asked.key), keep=asked.id)
 
-    erased = await rooms.database.write(job)
-    lines = [f"{len(erased.sessions)} conversations with {erased.messages} messages"]
-    owner = Owner.parse(notes) if notes else Owner(Kind.PERSON, person)
-    if owner.kind is not Kind.CHAT:
-        lines.append(f"{await rooms.memories.erase(owner, person)} characters of notes")
-    lines += await rooms.forget(owner, person, erased.sessions)
-    await rooms.database.write(lambda connection: erase.erase_person(connection, person))
-    return Said("Erased:\n" + "\n".join(f"- {line}" for line in lines))
+    def leave(connection: Connection) -> erase.Erased:
+        """Also forget who it was, and what has begun since under that name."""
+        if erase.stays(connection, person):
+            return erase.Erased((), 0)
+        begun = conversations(connection)
+        erase.erase_person(connection, person)
+        return begun
+
+    erased, owner = await rooms.database.write(conversations), await _own(rooms, person)
+    lines = await rooms.forget(owner, person, erased.sessions)
+    try:
+        notes = await rooms.memories.erase(owner, person)
+    except StorageError as error:
+        lines = [f"{len(erased.sessions)} conversations with {erased.messages} messages", *lines]
+        return Said(UNERASED.format(error=error, lines=_list(lines)))
+    more = await rooms.database.write(leave)
+    gone = f"{len(erased.sessions) + len(more.sessions)} conversations with {erased.messages + more.messages} messages"
+    shared = [SHARED] if whose.notes and Owner.parse(whose.notes) != owner else []
+    return Said(f"Erased:\n{_list([gone, f'{notes} characters of notes', *lines, *shared])}")
+
+
+def _list(lines: Sequence[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+async def _own(rooms: Remembered, person: str) -> Owner:
+    """Return whose notes are a person's own, whatever the settings say of those its conversations use."""
+    home = await rooms.database.read(lambda connection: people.is_home(connection, person))
+    return HOME if home else Owner(Kind.PERSON, person)

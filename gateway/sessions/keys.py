@@ -39,6 +39,13 @@ def of_one(event: Event, sharing: SharingSettings) -> bool:
     return kind is ChatType.DM or _per_user(kind, sharing)
 
 
+def is_of_one(key: str) -> bool:
+    """Say the same of a key: a private chat's, or one that ends in a user."""
+    _, _, _, kind, *parts = key.split(":")
+    longest = {ChatType.GROUP: 2, ChatType.CHANNEL: 2, ChatType.FORUM: 3, ChatType.THREAD: 3}
+    return kind == ChatType.DM or len(parts) == longest.get(ChatType(kind))
+
+
 def private_key(origin: Address, namespace: str = NAMESPACE) -> SessionKey:
     """Return the key of a private chat."""
     return _key(origin, ChatType.DM, [origin.chat, *([origin.thread] if origin.thread else [])], namespace)

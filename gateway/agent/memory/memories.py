@@ -59,9 +59,8 @@ class Memories:
             allowed.forget(connection, str(owner))
             pending.forget(connection, str(owner), person)
 
-        gone = await self.store(owner).erase()
         await self._database.write(job)
-        return gone
+        return await self.store(owner).erase()
 
     async def _allowed(self, owner: Owner) -> Set[str]:
         return await self._database.read(lambda connection: allowed.handles(connection, str(owner)))
