@@ -275,7 +275,6 @@ class Gateway(Resource):
             self._mind.model,
             self._tools,
             self.remember.whose,
-            self.shards.owns,
         )
         return Reviews(rooms, review_settings(plan.memory, plan.notices))
 

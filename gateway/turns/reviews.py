@@ -23,7 +23,6 @@ from gateway.agent.review.report import Notifications, report
 from gateway.agent.review.reviewer import Past, Reviewed, Reviewer
 from gateway.bus import lanes, reports
 from gateway.bus.claims import TURNS_TOPIC
-from gateway.bus.lanes import shard_of
 from gateway.contracts.bus import Hints
 from gateway.contracts.model import Model
 from gateway.contracts.tool import Tools, ToolSpec
@@ -69,7 +68,7 @@ class ReviewRooms:
     What reviews work with.
 
     `reviewer` is None where there is nothing to write to. `other` is the model that reviews in place of the one that
-    answered, if any; `owns` says whether a shard is ours. The rest is as for turns.
+    answered, if any. The rest is as for turns.
     """
 
     database: Database
@@ -82,7 +81,6 @@ class ReviewRooms:
     model: Callable[[str], Model]
     tools: Callable[[Turn, Model], Tools]
     whose: Callable[[Event], Awaitable[Whose]]
-    owns: Callable[[int], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,26 +133,28 @@ class Reviews:
         self._leave(session, self._spoken.get(session))
 
     def _leave(self, session: LiveSession, spoken: Spoken | None) -> None:
-        if spoken is not None and 0 < self._settings.leaving <= spoken.unsaved:
+        if spoken is not None and self._is_worth_it(spoken):
             take = partial(nudges.begin, session_id=session.id, unsaved=self._settings.leaving)
             self._start(session, spoken, take)
+
+    def _is_worth_it(self, spoken: Spoken) -> bool:
+        return 0 < self._settings.leaving <= spoken.unsaved
 
     # --- what goes on
 
     async def run(self) -> None:
         """Run reviews until cancelled, and those begun with it."""
-        try:
-            async with asyncio.TaskGroup() as self._group:
+        async with asyncio.TaskGroup() as self._group:
+            try:
                 await self._watch()
-        finally:
-            self._group = None
+            finally:
+                self._group = None  # before it ends, since from then on it takes nothing
 
     async def _watch(self) -> None:
-        """Review what /new left behind: somebody is told to look whenever it was sent."""
+        """Review what /new left behind. Whoever hears of it looks, since the shard may be nobody's just then."""
         async with self._rooms.hints.signals(TURNS_TOPIC) as stopped:
             async for lane in stopped:
-                if self._rooms.owns(shard_of(lane)):
-                    await self._look(SessionKey(lane))
+                await self._look(SessionKey(lane))
 
     async def _look(self, lane: SessionKey) -> None:
         if self._settings.leaving and self._rooms.reviewer is not None:
@@ -190,17 +190,18 @@ class Reviews:
 
     async def drain(self, seconds: float) -> None:
         """Review every live session that is worth it, as far as there is time, and give the rest up."""
-        live = list(self._spoken.items()) if seconds > 0 else []
-        for session, spoken in live:
+        worth = [(session, spoken) for session, spoken in self._spoken.items() if self._is_worth_it(spoken)]
+        for session, spoken in worth if seconds > 0 else []:
             self._leave(session, spoken)
-        running = set(self._running.values())
-        if not running:
-            return
-        _, late = await asyncio.wait(running, timeout=max(seconds, 0))
+        skipped = len(worth) if seconds <= 0 else 0
+        late = set(self._running.values())
+        if late:
+            _, late = await asyncio.wait(late, timeout=max(seconds, 0))
         for task in late:
             task.cancel()
+        if late or skipped:
+            log.warning("looks back over conversations were given up, since the gateway stops: %d", len(late) + skipped)
         if late:
-            log.warning("looks back over conversations were given up, since the gateway stops: %d", len(late))
             await asyncio.wait(late, timeout=CANCEL_SECONDS)
 
     def _start(self, session: LiveSession, spoken: Spoken, take: Take, *, delivered: Sequence[Address] = ()) -> None:
@@ -214,12 +215,22 @@ class Reviews:
     async def _guard(self, session: LiveSession, spoken: Spoken, take: Take, delivered: Sequence[Address]) -> None:
         """A review that fails is a line in the log."""
         with bound_contextvars(session=session.id, turn=spoken.turn.id):
+            work = self._in_turn(session, spoken, take, delivered)
             try:
-                await self._delivered(delivered)
-                async with self._slots:
-                    await contain("a review of what to remember", self._review(session, spoken, take), GatewayError)
+                await contain("a review of what to remember", work, GatewayError)
             except GatewayError as error:
                 log.warning("what to remember of %s was not reviewed: %s", session.id, error)
+
+    async def _in_turn(self, session: LiveSession, spoken: Spoken, take: Take, delivered: Sequence[Address]) -> None:
+        """Wait for the delivery and for a slot, take what was counted, and review."""
+        if delivered:
+            await self._delivered(delivered)
+        async with self._slots:
+            if await self._rooms.database.write(take):
+                now = self._spoken.get(session)
+                if now is not None and now.turn is spoken.turn:
+                    self._spoken[session] = replace(now, unsaved=0)
+                await self._review(session, spoken)
 
     async def _delivered(self, targets: Sequence[Address]) -> None:
         """Return once nothing waits for these places any more, or after a while."""
@@ -236,14 +247,12 @@ class Reviews:
         except TimeoutError:
             log.info("the answer is not delivered yet, and what to remember is reviewed all the same")
 
-    async def _review(self, session: LiveSession, spoken: Spoken, take: Take) -> None:
-        rooms = self._rooms
-        if rooms.reviewer is None or not await rooms.database.write(take):
-            return
-        turn, model = spoken.turn, rooms.other or spoken.model
-        offered = () if rooms.other else spoken.offered
-        past = Past(turn, model, session.prompt, tuple(session.history), offered)
-        reviewed = await rooms.reviewer.review(past, partial(self._there, session.id))
+    async def _review(self, session: LiveSession, spoken: Spoken) -> None:
+        turn, other, reviewer = spoken.turn, self._rooms.other, self._rooms.reviewer
+        assert reviewer is not None
+        offered = () if other else spoken.offered
+        past = Past(turn, other or spoken.model, session.prompt, tuple(session.history), offered)
+        reviewed = await reviewer.review(past, partial(self._there, session.id))
         self._count(reviewed)
         if reviewed.problem:
             log.warning("the review of what to remember of %s ended early: %s", session.id, reviewed.problem)

@@ -241,7 +241,7 @@ async def test_an_answer_that_is_given_again_counts_once(small: House, furnish: 
             "verbose",
             [
                 "💾 Remembered; /memory show lists it all:\n- MEMORY.md, added: Prefers tea\n"
-                "- USER.md, added: Likes 喜欢茶\n- MEMORY.md, removed: coffee"
+                "- USER.md, added: Likes 喜欢茶\n- MEMORY.md, removed: Prefers coffee"
             ],
         ),
     ],
@@ -249,7 +249,7 @@ async def test_an_answer_that_is_given_again_counts_once(small: House, furnish: 
 async def test_the_chat_is_told_what_was_really_written(
     small: House, furnish: Furnish, how: str, shows: list[str]
 ) -> None:
-    removing = json.dumps({"action": "remove", "target": "memory", "old_text": "coffee"})
+    removing = json.dumps({"action": "remove", "target": "memory", "old_text": "Prefers coffee"})
     known, attack = adding("Runs Debian"), adding(ATTACK)
     furnish(small, Attentive(known, adding("Prefers tea"), attack, adding("Likes 喜欢茶", "user"), removing))
     small.change(notices={"fake": how})
@@ -392,6 +392,22 @@ async def test_a_drain_waits_for_no_review_longer_than_it_may(
         await tell(small, "one", "two")
     assert "looks back over conversations were given up, since the gateway stops: 1" in caplog.text
     assert chat.texts() == ["you said: one", "you said: two"]
+
+
+async def test_what_a_drain_has_no_time_for_stays_due(
+    small: House, furnish: Furnish, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = furnish(small, Attentive(adding("Prefers tea")), ON_LEAVING)
+    small.change(turns=TurnSettings(max_concurrent=16, drain_seconds=0))
+    async with small.running():
+        await tell(small, "one", "two")
+    assert "looks back over conversations were given up, since the gateway stops: 1" in caplog.text
+    assert model.reviews == []
+    small.change(turns=TurnSettings(max_concurrent=16, drain_seconds=5))
+    async with small.running() as chat:
+        await tell(small, "three")
+    assert chat.texts()[-1] == "💾 Remembered: Prefers tea"
+    assert len(model.reviews) == 1
 
 
 # --- who reviews, and where nobody does
