@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gateway.agent.history import repair
+from gateway.llm.tokens.messages import estimate
+from gateway.llm.tokens.text import estimate_text
 from gateway.messages import Message
 
 TAIL = 24
@@ -17,17 +19,8 @@ HEAD = "[Earlier conversation digest: the person's messages and yours, cut short
 
 
 def tokens(history: Sequence[Message]) -> int:
-    """Estimate the tokens of messages, rather too many than too few: four letters of ASCII each, or one other one."""
-    return sum(4 + sum(map(_tokens, _texts(message))) for message in history)
-
-
-def _texts(message: Message) -> list[str]:
-    return [message.content, *(text for call in message.calls for text in (call.name, call.arguments))]
-
-
-def _tokens(text: str) -> int:
-    ascii_only = len(text) if text.isascii() else len(text.encode("ascii", "ignore"))
-    return len(text) - ascii_only + (ascii_only + 3) // 4
+    """Return about how many tokens messages take."""
+    return sum(map(estimate, history))
 
 
 def replayed(history: Sequence[Message], room: int) -> list[Message]:
@@ -69,7 +62,7 @@ def _newest(lines: Sequence[str], room: int) -> list[str]:
     """Return as many of the last lines as there is room for."""
     kept: list[str] = []
     for line in reversed(lines):
-        room -= _tokens(line) + 1
+        room -= estimate_text(line) + 1
         if room < 0:
             break
         kept.append(line)

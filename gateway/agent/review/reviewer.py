@@ -21,6 +21,7 @@ from gateway.agent.review.request import request
 from gateway.agent.tools.notes import Mode, Writing, memory_tool
 from gateway.contracts.model import Model
 from gateway.contracts.tool import ToolSpec
+from gateway.llm.tokens.messages import estimate_tools
 from gateway.messages import Finished, Message, ToolFinished, Usage
 from gateway.storage.database import Database
 from gateway.types import Turn
@@ -75,7 +76,7 @@ class Reviewer:
 
     async def review(self, past: Past, there: Callable[[], Awaitable[bool]]) -> Reviewed:
         """Look back once; `there` says whether the conversation still exists."""
-        if not (shown := _shown(past)):
+        if not (shown := await asyncio.to_thread(_shown, past)):
             return Reviewed((), Usage(), 0, f"the conversation does not fit the window of {past.model.name}")
         written: list[Kept] = []
 
@@ -127,5 +128,6 @@ class Reviewer:
 
 
 def _shown(past: Past) -> list[Message]:
-    room = min(REPLAY_TOKENS, past.model.window * 3 // 4 - tokens([Message("system", past.prompt)]))
+    besides = tokens([Message("system", past.prompt)]) + estimate_tools(past.offered)
+    room = min(REPLAY_TOKENS, past.model.window * 3 // 4 - besides)
     return replayed(past.history, room) if past.offered else digest(past.history, room)
