@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import logging
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from llmock.pytest_plugin import LLMock
@@ -20,6 +21,14 @@ HELLO = [Message("user", "Tell me of the sea")]
 WEATHER = ToolSpec(
     "get_weather", "The weather.", {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 )
+
+
+@pytest.fixture(autouse=True)
+def _unheard() -> Iterator[None]:
+    """The library's server gives its loggers levels and leaves them so; other tests listen to the same loggers."""
+    yield
+    for name in ("uvicorn", "uvicorn.access", "uvicorn.asgi", "uvicorn.error"):
+        logging.getLogger(name).setLevel(logging.NOTSET)
 
 
 @pytest.fixture
