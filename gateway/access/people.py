@@ -5,10 +5,11 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, bindparam, func, select
+from sqlalchemy import Connection, bindparam, func, select, update
 
+from gateway.bus import reports
 from gateway.storage.clock import now
-from gateway.storage.tables import browsers, facts, identities, people
+from gateway.storage.tables import browsers, facts, identities, lanes, pending, people, sessions
 from gateway.storage.upsert import upsert
 from gateway.types import Role
 
@@ -79,9 +80,23 @@ def is_home(connection: Connection, person: str) -> bool:
     return bool(person) and connection.execute(query).scalar() == person
 
 
-def make_owner(connection: Connection, visitor_id: str) -> None:
-    """Make a browser that of the home's person."""
-    _link(connection, f"webchat:{visitor_id}", home_person(connection))
+def make_owner(connection: Connection, visitor_id: str) -> str:
+    """
+    Make a browser that of the home's person, with what was said in it.
+
+    Return the person who it was until then and who has no other account, "" for nobody: its notes are still its own.
+    """
+    account = f"webchat:{visitor_id}"
+    before, home = known(connection, account), home_person(connection)
+    _link(connection, account, home)
+    if before in {"", home} or accounts(connection, before):
+        return ""
+    # A turn that runs is the former person's until its end, so it begins anew.
+    begun = update(lanes).where(lanes.c.key.in_(reports.talking(connection, {account})))
+    connection.execute(begun.values(generation=lanes.c.generation + 1))
+    connection.execute(update(sessions).where(sessions.c.person == before).values(person=home))
+    connection.execute(update(pending).where(pending.c.person == before).values(person=home))
+    return before
 
 
 def known(connection: Connection, account: str) -> str:

@@ -129,6 +129,7 @@ async def _run(config: Config, gateway: Gateway, models: Models, stopped: _Stopp
             version=gateway.plan.version,
             password=doors.password,
             owner_token=token,
+            joined=gateway.remember.joined,
             model=lambda: (models.model().name, models.model().demo),
             chat=doors.chat,
             hooks=hooks_of(gateway),

@@ -6,6 +6,7 @@ In: events, from turns. Out: people, the section of a new conversation's prompt,
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Collection, Sequence
 from dataclasses import replace
 from functools import partial
@@ -35,6 +36,8 @@ from gateway.sessions.settings import SharingSettings
 from gateway.storage.database import Connection, Database
 from gateway.toolkit.toolset import FunctionTools, Union
 from gateway.types import ChatType, Event, Turn
+
+log = logging.getLogger(__name__)
 
 NOTHING = FunctionTools(())
 
@@ -91,6 +94,12 @@ class Remember:
         owner = owner_of(event, self._settings.scope, HOME if home else Owner(Kind.PERSON, person))
         notes = str(owner) if owner is not None and (self.memories.on or self.manager.name) else ""
         return Whose(person, notes, person if of_one(event, self._sharing) else "")
+
+    async def joined(self, person: str) -> None:
+        """Give the home the notes of somebody who turned out to be its owner."""
+        owner = Owner(Kind.PERSON, person)
+        for why in await self.memories.join(owner, HOME):
+            log.warning("notes of the owner's browser stay apart (memory show --of %s): %s", owner, why)
 
     async def snapshot(self, whose: Whose) -> str:
         """Return what is remembered, as it stands, for the prompt of a conversation that begins."""

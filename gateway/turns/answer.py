@@ -174,8 +174,7 @@ class Answers:
         session.fill(prompt, repair(stored.history), claimed.version)
 
     async def _speak(self, claimed: Claimed, session: LiveSession, model: Model, past: _Past) -> str:
-        event = past.events[-1]
-        whose = session.whose if session.whose.alone else await self._rooms.whose(event)
+        whose = await self._rooms.whose(past.events[-1])  # an account may be another person's since the last turn
         turn = Turn(
             id=claimed.turn,
             session=claimed.lane,

@@ -50,10 +50,12 @@ def owner_router(link: OwnerLink) -> APIRouter:
         response = RedirectResponse("/", 303)
         try:
             visitor = await _met(request, response, site)
-            await site.database.write(lambda connection: people.make_owner(connection, visitor.id))
+            before = await site.database.write(lambda connection: people.make_owner(connection, visitor.id))
         except StorageError:
             link.give_back(token)
             raise
+        if before and site.joined is not None:
+            await site.joined(before)
         return response
 
     return router

@@ -32,6 +32,7 @@ class Site:
     that speaks and whether it is the small offline one. `hooks` are the adapters' applications by path; a path may hold
     ``{parameters}``. `checks` decide whether we are ready. `draining` says that nothing new is taken; `stopping` ends
     the streams. `owner_token` is the secret of the link that makes a browser the owner's; empty: there is none.
+    `joined` hears which person the owner was there before.
     """
 
     settings: WebSettings
@@ -43,6 +44,7 @@ class Site:
     commit: str = ""
     password: str = ""
     owner_token: str = ""
+    joined: Callable[[str], Awaitable[None]] | None = None
     model: Callable[[], tuple[str, bool]]
     chat: WebChat | None = None
     hooks: Mapping[str, AsgiApp] = field(default_factory=dict)

@@ -67,7 +67,7 @@ class House:
     async def running(self, *, kill: bool = False) -> AsyncIterator[FakePlatform]:
         """Run every process; end them by a drain, or as a kill does: without a word to anybody."""
         async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
-            self.gateways = [Gateway(plan, {"fake": self.platform}, self._mind()) for plan in self.plans]
+            self.gateways = [Gateway(plan, {self.platform.name: self.platform}, self._mind()) for plan in self.plans]
             for gateway in self.gateways:
                 await stack.enter_async_context(gateway)
             tasks = [group.create_task(_run(gateway, kill=kill)) for gateway in self.gateways]

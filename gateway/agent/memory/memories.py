@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary
 from gateway.agent.memory.backing import allowed, pending
 from gateway.agent.memory.backing.contract import Backing
 from gateway.agent.memory.notes import Target
+from gateway.agent.memory.operations import Operation, Refusal
 from gateway.agent.memory.scopes import Owner
 from gateway.agent.memory.settings import MemorySettings
 from gateway.agent.memory.store import Limits, NotesStore
@@ -61,6 +62,19 @@ class Memories:
 
         await self._database.write(job)
         return await self.store(owner).erase()
+
+    async def join(self, owner: Owner, other: Owner) -> list[str]:
+        """Move what passes the scan to another owner's notes; return in sentences why something stays, if it does."""
+        source, goal, stays = self.store(owner), self.store(other), list[str]()
+        for target in source.targets:
+            entries = [entry for entry in (await source.sheet(target)).entries if not entry.blocked]
+            if not entries:
+                continue
+            moved = await goal.write(target, [Operation("add", entry.text) for entry in entries])
+            if not isinstance(moved, Refusal):
+                moved = await source.write(target, [Operation("remove", old_text=entry.handle) for entry in entries])
+            stays += [f"{target.file}: {moved.error}"] if isinstance(moved, Refusal) else []
+        return stays
 
     async def _allowed(self, owner: Owner) -> Set[str]:
         return await self._database.read(lambda connection: allowed.handles(connection, str(owner)))
