@@ -216,7 +216,7 @@ def _session(route: Route, payload: Any, event: str, delivery: Delivery) -> str:
     """Return the thread, which is what tells conversations of a route apart."""
     if route.session in {"delivery", "route"}:
         return delivery.label if route.session == "delivery" else ""
-    return template.plain(route.session, payload, event, SESSION_CHARS)[:SESSION_CHARS] or delivery.label
+    return template.name(route.session, payload, event, SESSION_CHARS) or delivery.label
 
 
 def _is_handshake(route: Route, payload: Any) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.webhook.template import NOTE, fill, plain, shorten, value
+from adapters.webhook.template import NOTE, fill, name, shorten, value
 
 ISSUE: dict[str, Any] = {
     "issue": {
@@ -125,7 +125,22 @@ def test_halves_of_characters_and_nul_do_not_get_into_a_prompt() -> None:
 
 
 def test_a_name_made_of_values_has_no_tags() -> None:
-    assert plain("pr-{issue.number}", ISSUE, "", 200) == "pr-7"
+    assert name("pr-{issue.number}", ISSUE, "", 200) == "pr-7"
+    assert name("{issue.title}", ISSUE, "", 200) == "Grüße 👋"
+
+
+@pytest.mark.parametrize("template", ["{a}:{b}", "{a}-{b}", "{a} / {b}"])
+def test_a_value_with_the_separator_in_it_makes_no_name_of_other_values(template: str) -> None:
+    between = template[3:-3]
+    one, other = {"a": f"x{between}y", "b": "z"}, {"a": "x", "b": f"y{between}z"}
+    names = {name(template, payload, "", 200) for payload in (one, other, {"a": "x", "b": "y%3Az"})}
+    assert len(names) == 3
+
+
+def test_long_names_that_differ_at_their_end_are_two() -> None:
+    names = {name("{a}", {"a": "x" * 9000 + end}, "", 200) for end in "yz"}
+    assert len(names) == 2
+    assert {len(each) for each in names} == {200}
 
 
 payloads = st.recursive(
