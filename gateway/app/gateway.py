@@ -200,8 +200,9 @@ class Gateway(Resource):
 
     def _remembered(self) -> Remembered:
         memories = self.remember.memories
-        approvals = Approvals(self.database, memories, self.plan.memory.write_approval)
-        return Remembered(self.database, memories, approvals, self.remember.whose, self._forget)
+        heard = self.remember.heard
+        approvals = Approvals(self.database, memories, self.plan.memory.write_approval, heard)
+        return Remembered(self.database, memories, approvals, self.remember.whose, heard, self._forget)
 
     async def _forget(self, owner: Owner, person: str, sessions: Sequence[str]) -> list[str]:
         """Remove the folders of conversations that are gone; report it."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from gateway.access import people
 from gateway.agent.memory.backing.contract import Backing
 from gateway.agent.memory.backing.files import FileBacking
+from gateway.agent.memory.backing.pending import Staging
 from gateway.agent.memory.backing.queues import Desk
 from gateway.agent.memory.backing.table import TableBacking, owners
 from gateway.agent.memory.fence import compose
@@ -25,6 +26,7 @@ from gateway.agent.memory.operations import Operation
 from gateway.agent.memory.scopes import HOME, Kind, Owner, chat_of, owner_of
 from gateway.agent.memory.scrub import scrubbed
 from gateway.agent.memory.settings import MemorySettings
+from gateway.agent.review.reviewer import ORIGIN
 from gateway.agent.tools.notes import NAME, Writing, memory_tool
 from gateway.contracts.memory import Scope
 from gateway.contracts.tool import Tools
@@ -147,17 +149,29 @@ class Remember:
         """Have the provider forget an owner; report it, where there is a provider."""
         if not self.manager.name:
             return []
-        about = Scope(owner=str(owner), user_id=person, chat_id="", gateway_session_key="", session_id="", platform="")
-        forgotten = await self.manager.forget(about)
+        forgotten = await self.manager.forget(_beside(str(owner), person))
         return [forgotten.problem or f"{forgotten.count} memories of {self.manager.name}"]
+
+    def heard(self, write: Staging, operations: Sequence[Operation]) -> None:
+        """Let the provider hear of a write that a person made or allowed, but of no review's."""
+        if self.manager.name and write.origin != ORIGIN:
+            self._tell(_beside(write.owner, write.person), write.target, operations)
 
     async def _wrote(self, turn: Turn, target: Target, operations: Sequence[Operation]) -> None:
         if (scope := scope_of(turn)) is None:
             return
+        self._tell(scope, target, operations)
+
+    def _tell(self, scope: Scope, target: Target, operations: Sequence[Operation]) -> None:
         for done in operations:
             about = {"old_text": done.old_text} if done.old_text else {}
-            about |= {"write_origin": "foreground", "session_id": turn.session_id, "tool_name": NAME}
+            about |= {"write_origin": "foreground", "session_id": scope.session_id, "tool_name": NAME}
             self.manager.memory_write(done.action, str(target), done.content, scope, about)
+
+
+def _beside(owner: str, person: str) -> Scope:
+    """Return what is about somebody's memory outside all conversations."""
+    return Scope(owner=owner, user_id=person, chat_id="", gateway_session_key="", session_id="", platform="")
 
 
 def scope_of(turn: Turn) -> Scope | None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from gateway.access import people
-from gateway.agent.memory.approve import Approvals
-from gateway.agent.memory.backing.pending import Staged
+from gateway.agent.memory.approve import Approvals, Heard
+from gateway.agent.memory.backing.pending import Staged, Staging
 from gateway.agent.memory.memories import Memories
 from gateway.agent.memory.notes import Target
 from gateway.agent.memory.scopes import HOME, Kind, Owner
@@ -45,6 +45,7 @@ class Remembered:
     """
     What the commands work with.
 
+    `heard` is told of what a person changes, as it is of the agent's writes.
     `forget` removes what else there is of an owner and a person, such as the folders of these sessions, and returns
     sentences that report it.
     """
@@ -53,6 +54,7 @@ class Remembered:
     memories: Memories
     approvals: Approvals
     whose: Callable[[Event], Awaitable[Whose]]
+    heard: Heard
     forget: Callable[[Owner, str, Sequence[str]], Awaitable[list[str]]]
 
 
@@ -80,7 +82,7 @@ async def _memory(rooms: Remembered, asked: Asked) -> Said:
     answers = {
         "": partial(_standing, rooms, asked, person, store),
         "show": partial(_show, store),
-        "forget": partial(_forget, store, rest),
+        "forget": partial(_forget, rooms, person, store, rest),
         "allow": partial(_allow, rooms, asked, whose, rest),
     }
     return Said(await answers[word]() if word in answers else HELP)
@@ -133,11 +135,12 @@ def _line(entry: Shown) -> str:
     return f"(allowed) {short}" if entry.allowed and entry.threats else short
 
 
-async def _forget(store: NotesStore, wanted: str) -> str:
+async def _forget(rooms: Remembered, person: str, store: NotesStore, wanted: str) -> str:
     if not wanted:
         return "Say which: /memory forget #HANDLE, from /memory show."
     result = await store.forget(wanted)
     if isinstance(result, Written):
+        rooms.heard(Staging(store.owner, person, "foreground", result.target, result.done), result.done)
         return (
             f"Forgotten. {result.target.file} now: {result.usage}. A conversation that runs keeps its copy until /new."
         )

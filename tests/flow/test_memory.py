@@ -250,6 +250,7 @@ class Shared(MemoryProvider):
     def __init__(self) -> None:
         self.said: dict[str, list[str]] = {}
         self.writes: list[tuple[str, str, str]] = []
+        self.old: list[str] = []
         self.ended: list[tuple[str, str, list[str]]] = []
         self.scopes: list[Scope] = []
         self.fails = False
@@ -279,6 +280,7 @@ class Shared(MemoryProvider):
         self, action: str, target: str, content: str, scope: Scope, metadata: Mapping[str, str]
     ) -> None:
         self.writes.append((action, target, content))
+        self.old += [metadata["old_text"]] if "old_text" in metadata else []
 
 
 @pytest.fixture
@@ -329,6 +331,19 @@ async def test_a_service_that_fails_costs_only_what_it_knows(house: House, servi
     async with house.running():
         await tell(house, "hello there, friend", shows="you said: hello there, friend")
     assert house.model.asked[-1][-1].content == "hello there, friend"
+
+
+async def test_a_service_hears_of_what_a_person_drops_and_allows(small: House) -> None:
+    service = small.provider = Shared()
+    small.change(memory=MemorySettings(write_approval="stage"))
+    async with small.running() as chat:
+        await tell(small, saving("Prefers tea"), shows='"staged": true')
+        await tell(small, "/memory approve all", shows="written; MEMORY.md now")
+        await tell(small, "/memory show", shows="Prefers tea")
+        handle = chat.texts()[-1].partition("`#")[2].partition("`")[0]
+        await tell(small, f"/memory forget #{handle}", shows="Forgotten.")
+    assert service.writes == [("add", "memory", "Prefers tea"), ("remove", "memory", "")]
+    assert service.old == ["Prefers tea"]
 
 
 async def test_a_service_hears_of_writes_and_offers_its_tools(house: House, service: Shared) -> None:

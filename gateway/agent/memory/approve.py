@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from gateway.agent.memory.backing import pending
-from gateway.agent.memory.backing.pending import Staged
+from gateway.agent.memory.backing.pending import Staged, Staging
 from gateway.agent.memory.memories import Memories
-from gateway.agent.memory.operations import Refusal
+from gateway.agent.memory.operations import Operation, Refusal
 from gateway.agent.memory.scopes import Owner
 from gateway.storage.database import Database
 from gateway.types import Role
+
+Heard = Callable[[Staging, Sequence[Operation]], None]
+"""Is told of a write that took effect, with the operations of it that changed something."""
 
 
 class Approvals:
     """The writes of all people; `mode` is the setting."""
 
-    def __init__(self, database: Database, memories: Memories, mode: str) -> None:
+    def __init__(self, database: Database, memories: Memories, mode: str, heard: Heard | None = None) -> None:
         self.mode = mode
+        self._heard = heard
         self._database = database
         self._memories = memories
 
@@ -38,6 +44,8 @@ class Approvals:
         await self._database.write(lambda connection: pending.end(connection, staged.id, state))
         if isinstance(result, Refusal):
             return f"it cannot be written and still waits: {result.error}"
+        if self._heard is not None:
+            self._heard(write, result.done)
         return f"written; {write.target.file} now: {result.usage}."
 
     async def reject(self, staged: Staged, by: str) -> str:
