@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
 from datetime import datetime
-from enum import Flag, auto
 from functools import partial
-from pathlib import Path
 from typing import Self
 
-from gateway.access.policy import Access, Rules
+from gateway.access.policy import Access
 from gateway.agent.loop import Agent
 from gateway.agent.memory.approve import Approvals
 from gateway.agent.memory.backing.queues import Desk
 from gateway.agent.memory.manager import MemoryManager
 from gateway.agent.memory.scopes import Owner
-from gateway.agent.memory.settings import MemorySettings
 from gateway.agent.prompt import system_prompt
-from gateway.agent.review.report import Notifications
 from gateway.agent.tools.workspace import remove_folders
 from gateway.app.listening import Listening
+from gateway.app.process import Duties, Mind, Plan
 from gateway.app.remember import Remember, open_memories
 from gateway.app.review import review_settings, reviewer_of
 from gateway.app.terminal import PLATFORM as LOCAL
@@ -34,7 +30,6 @@ from gateway.bus.shards import Shards
 from gateway.commands.builtin import Facts, builtin_commands
 from gateway.commands.notes import Remembered, memory_commands
 from gateway.contracts.adapter import Adapter
-from gateway.contracts.memory import MemoryProvider
 from gateway.contracts.model import Model
 from gateway.contracts.resource import Resource
 from gateway.contracts.tool import Tools
@@ -44,83 +39,22 @@ from gateway.delivery.sender import PREFIX, Sender
 from gateway.home import Home
 from gateway.intake import Intake
 from gateway.metrics import Metrics
-from gateway.sessions.cache import Bounds, Cache
+from gateway.sessions.cache import Cache
 from gateway.sessions.keys import NAMESPACE, new_session_id
 from gateway.sessions.live import Entry, Whose
-from gateway.sessions.settings import SharingSettings
 from gateway.storage import open_database
 from gateway.supervise import keep
-from gateway.turns import TurnRooms, Turns, TurnSettings
+from gateway.turns import TurnRooms, Turns
 from gateway.turns.answer import AnswerRooms, Answers, AnswerSettings
 from gateway.turns.reviews import ReviewRooms, Reviews
-from gateway.types import Address, Event, Role, Turn
+from gateway.types import Event, Turn
 
 log = logging.getLogger(__name__)
 
 BURST = 20
 """Messages to one chat that may go at once before the platform's sustained rate holds."""
-WEIGHT = 1.6
+WEIGHT = 1.7
 """Bytes of memory per UTF-8 byte of a live session's messages and prompt, as `make bench` measures it."""
-
-
-class Duties(Flag):
-    """What a process does: an edge listens and answers HTTP, a worker runs turns and sends."""
-
-    EDGE = auto()
-    WORKER = auto()
-    ALL = EDGE | WORKER
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """
-    Everything that makes a process what it is.
-
-    `alone`: no other process can be on this database. `only` is an adapter's name: this process takes up nothing but
-    that adapter's conversations and deliveries; whatever else waits is left to a gateway that serves everybody. `owner`
-    is the account (``platform:user``) whose notes are the home's own, besides the command line's. `notices` says what
-    chats are told of reviews, by adapter.
-    """
-
-    home: Path
-    database: str = "sqlite:///state.db"
-    bus: str = "embedded:"
-    bus_prefix: str = "hg"
-    duties: Duties = Duties.ALL
-    alone: bool = True
-    only: str = ""
-    rules: Rules = field(default_factory=Rules)
-    sharing: SharingSettings = SharingSettings()
-    turns: TurnSettings = TurnSettings()
-    cache: Bounds = Bounds(128, 3600.0, 512 * 1024 * 1024)
-    max_steps: int = 90
-    max_queue: int = 32
-    keep_seconds: float = 7 * 86_400.0
-    edit_every: float | None = 1.0
-    identity: str = ""
-    memory: MemorySettings = MemorySettings()
-    owner: str = ""
-    notices: Mapping[str, Notifications] = field(default_factory=dict)
-    version: str = "0"
-
-
-@dataclass(frozen=True, slots=True)
-class Mind:
-    """
-    The models and the hands: `model` by its name ("" is the default), `tools` for a role, with more tools of its turn.
-
-    `taken` are the names of its tools, `folder` the one that a session has for itself alone, if any. `reviews` is the
-    model that reviews conversations, made when it is asked for; None for the one that answered.
-    """
-
-    model: Callable[[str], Model]
-    tools: Callable[[Role, Model, Tools], Tools]
-    workspace: Callable[[str, Address], Path]
-    folder: Callable[[str], Path | None] = lambda session: None
-    taken: Collection[str] = ()
-    provider: MemoryProvider | None = None
-    reviews: Callable[[], Model | None] = lambda: None
-    names: Callable[[], list[str]] = list
 
 
 class Gateway(Resource):

@@ -14,10 +14,11 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 
-from gateway.app.gateway import Duties, Gateway, Plan
+from gateway.app.gateway import Gateway
 from gateway.app.mind import mind_of
 from gateway.app.plan import plan_of
 from gateway.app.platforms import make_adapters
+from gateway.app.process import Duties, Plan
 from gateway.app.ready import checks
 from gateway.app.runs import hooks_of
 from gateway.app.terminal import PLATFORM, CommandLine

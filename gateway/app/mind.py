@@ -9,7 +9,7 @@ from tzlocal import get_localzone_name
 from gateway.agent.memory.providers.loading import open_provider
 from gateway.agent.tools import builtin_tools
 from gateway.agent.tools.workspace import workspace_for, workspace_of
-from gateway.app.gateway import Mind
+from gateway.app.process import Mind
 from gateway.config import Config
 from gateway.contracts.model import Model
 from gateway.contracts.tool import Tools

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 
 from gateway.access.policy import PlatformRules, Rules
-from gateway.app.gateway import Duties, Plan
+from gateway.app.process import Duties, Plan
 from gateway.app.terminal import PLATFORM as LOCAL
 from gateway.config import Account, Config
 from gateway.errors import ConfigError

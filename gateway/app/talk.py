@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from types import TracebackType
 
-from gateway.app.gateway import Duties, Gateway, Plan
+from gateway.app.gateway import Gateway
 from gateway.app.mind import mind_of
 from gateway.app.plan import plan_of
+from gateway.app.process import Duties, Plan
 from gateway.app.terminal import PLATFORM, CommandLine
 from gateway.bus import reports
 from gateway.bus.reports import Fate

@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
-from gateway.app.gateway import Gateway, Mind, Plan
+from gateway.app.gateway import Gateway
+from gateway.app.process import Mind, Plan
 from gateway.contracts.model import Completed, Model, ModelPiece
 from gateway.contracts.tool import Tools, ToolSpec
 from gateway.messages import Message, TextDelta, ToolCall

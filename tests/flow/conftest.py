@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from gateway.access.policy import Rules
-from gateway.app.gateway import Duties, Gateway, Mind, Plan
+from gateway.app.gateway import Gateway
+from gateway.app.process import Duties, Mind, Plan
 from gateway.contracts.memory import MemoryProvider
 from gateway.contracts.tool import Tools
 from gateway.errors import StorageError

@@ -19,9 +19,10 @@ from pathlib import Path
 
 import pytest
 
-from gateway.app.gateway import Duties, Gateway
+from gateway.app.gateway import Gateway
 from gateway.app.mind import mind_of
 from gateway.app.plan import plan_of
+from gateway.app.process import Duties
 from gateway.app.talk import Said, Talk
 from gateway.app.terminal import PLATFORM, CommandLine, new_conversation
 from gateway.bus import bindings, lanes

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.app.gateway import Gateway, Mind
+from gateway.app.gateway import Gateway
+from gateway.app.process import Mind
 from gateway.app.terminal import CommandLine
 from gateway.contracts.adapter import Emit
 from gateway.errors import TokenRefused

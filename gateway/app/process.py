@@ -1,0 +1,79 @@
+"""What a process of the gateway is made from: its duties, its plan, and what it thinks with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from enum import Flag, auto
+from pathlib import Path
+
+from gateway.access.policy import Rules
+from gateway.agent.memory.settings import MemorySettings
+from gateway.agent.review.report import Notifications
+from gateway.contracts.memory import MemoryProvider
+from gateway.contracts.model import Model
+from gateway.contracts.tool import Tools
+from gateway.sessions.cache import Bounds
+from gateway.sessions.settings import SharingSettings
+from gateway.turns import TurnSettings
+from gateway.types import Address, Role
+
+
+class Duties(Flag):
+    """What a process does: an edge listens and answers HTTP, a worker runs turns and sends."""
+
+    EDGE = auto()
+    WORKER = auto()
+    ALL = EDGE | WORKER
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """
+    Everything that makes a process what it is.
+
+    `alone`: no other process can be on this database. `only` is an adapter's name: this process takes up nothing but
+    that adapter's conversations and deliveries; whatever else waits is left to a gateway that serves everybody. `owner`
+    is the account (``platform:user``) whose notes are the home's own, besides the command line's. `notices` says what
+    chats are told of reviews, by adapter.
+    """
+
+    home: Path
+    database: str = "sqlite:///state.db"
+    bus: str = "embedded:"
+    bus_prefix: str = "hg"
+    duties: Duties = Duties.ALL
+    alone: bool = True
+    only: str = ""
+    rules: Rules = field(default_factory=Rules)
+    sharing: SharingSettings = SharingSettings()
+    turns: TurnSettings = TurnSettings()
+    cache: Bounds = Bounds(128, 3600.0, 512 * 1024 * 1024)
+    max_steps: int = 90
+    max_queue: int = 32
+    keep_seconds: float = 7 * 86_400.0
+    edit_every: float | None = 1.0
+    identity: str = ""
+    memory: MemorySettings = MemorySettings()
+    owner: str = ""
+    notices: Mapping[str, Notifications] = field(default_factory=dict)
+    version: str = "0"
+
+
+@dataclass(frozen=True, slots=True)
+class Mind:
+    """
+    The models and the hands: `model` by its name ("" is the default), `tools` for a role, with more tools of its turn.
+
+    `taken` are the names of its tools, `folder` the one that a session has for itself alone, if any. `reviews` is the
+    model that reviews conversations, made when it is asked for; None for the one that answered.
+    """
+
+    model: Callable[[str], Model]
+    tools: Callable[[Role, Model, Tools], Tools]
+    workspace: Callable[[str, Address], Path]
+    folder: Callable[[str], Path | None] = lambda session: None
+    taken: Collection[str] = ()
+    provider: MemoryProvider | None = None
+    reviews: Callable[[], Model | None] = lambda: None
+    names: Callable[[], list[str]] = list
