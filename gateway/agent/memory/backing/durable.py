@@ -45,8 +45,17 @@ class TextFile:
             if (written := contents(copy)) is not None:
                 return written.raw
             if same(target, found):
+                if found is None:
+                    self._check_links(target)
                 return found.raw if found else None
         raise restless(self.path)
+
+    def _check_links(self, target: Path) -> None:
+        """Be sure that there is no text: behind a link that leads nowhere there may be one, on a disk that is away."""
+        if not target.parent.is_dir():
+            for place in (self.path, *self.path.parents):
+                if place.is_symlink() and not place.exists():
+                    raise FileNotFoundError(errno.ENOENT, "a link leads nowhere", str(place))
 
     def load(self) -> bytes | None:
         """Like `read`, under the lock: finishes first what a crash cut off, and sweeps once."""

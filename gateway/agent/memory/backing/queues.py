@@ -63,7 +63,7 @@ class Queue:
 
     async def erase(self) -> int:
         """Remove the text under the lock; return how many characters it had."""
-        if not await self._threads.run(self._file.path.parent.is_dir):
+        if not await self.read() and not await self._threads.run(self._file.path.parent.is_dir):
             return 0
         erased: int = await self._put(None)
         return erased

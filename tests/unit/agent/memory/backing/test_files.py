@@ -97,6 +97,16 @@ async def test_the_folder_may_be_a_link(tmp_path: Path) -> None:
     assert (tmp_path / "real" / "MEMORY.md").read_text() == "new"
 
 
+async def test_notes_on_a_disk_that_is_away_are_not_taken_for_none(tmp_path: Path) -> None:
+    (tmp_path / "memories").symlink_to(tmp_path / "unplugged" / "memories")
+    async with Desk() as desk:
+        for folder in (tmp_path / "memories", tmp_path / "memories" / "users" / "7"):
+            away = FileBacking(folder, desk)
+            for work in (away.read(MEMORY), away.change(MEMORY, add("tea")), away.erase()):
+                with pytest.raises(StorageError):
+                    await work
+
+
 async def test_an_erasure_takes_what_a_link_leads_to_and_leaves_the_locks(
     notes: FileBacking, file: Path, tmp_path: Path
 ) -> None:
