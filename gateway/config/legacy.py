@@ -32,6 +32,8 @@ MOVED = {
     "logging.max_size_mb": "log.max_megabytes",
     "logging.backup_count": "log.keep",
     "personalities": "agent.personalities",
+    "terminal.timeout": "terminal.timeout_seconds",
+    "terminal.docker_image": "terminal.image",
     "approvals.timeout": "approvals.timeout_seconds",
     "approvals.cron_mode": "approvals.unattended",
     "auxiliary.title_generation": "auxiliary.title",
@@ -50,7 +52,7 @@ WORDS: dict[str, dict[str, str]] = {
     "display.memory_notifications": {"true": "on", "false": "off"},
     "log.level": {"warn": "warning", "critical": "error", "fatal": "error", "notset": "debug"},
 }
-LENIENT = ("approvals.mode", "agent.tool_use_enforcement", "display.memory_notifications")
+LENIENT = ("approvals.mode", "terminal.backend", "agent.tool_use_enforcement", "display.memory_notifications")
 """Choices that are called the same in the reference: a word of its that we do not know is no mistake, and our default
 is no less careful. So are those that came from its other keys."""
 UNUSED = tuple(
@@ -75,6 +77,19 @@ UNUSED = tuple(
     sessions.write_json_snapshots prompt_caching display.streaming goals privacy security
     approvals.destructive_slash_confirm approvals.mcp_reload_confirm tools hooks honcho
     session_reset.notify session_reset.notify_exclude_platforms session_reset.bg_process_max_age_hours
+    terminal.cwd terminal.home_mode terminal.lifetime_seconds terminal.font_family terminal.docker_* terminal.ssh_*
+    terminal.singularity_image terminal.modal_image terminal.daytona_image terminal.container_* terminal.sudo_password
+    agent.verbose agent.reasoning_effort agent.fast_auto_seconds agent.restart_after_turn_timeout
+    agent.cron_drain_timeout agent.build_wait_timeout agent.auto_recovery_cycles agent.session_stall_timeout
+    agent.sanitizer_* compression.checkpoint_required cron.catch_up_missed plugins.clone_timeout_seconds
+    display.compact display.cleanup_progress display.suppress_warning_notifications display.skin display.bell_*
+    display.background_process_notifications display.interim_assistant_messages display.long_running_notifications
+    display.busy_ack_detail display.timestamps display.personality
+    streaming.transport streaming.edit_interval streaming.buffer_threshold streaming.cursor
+    database.journal_mode database.wal_autocheckpoint database.journal_size_limit database.synchronous
+    auth.adopt_external_logins auth.codex_login_flow
+    runtime attachments kanban browser stt tts image_gen wake_word human_delay code_execution telemetry updates
+    model_aliases worktree worktree_sync lsp tool_budget timeouts openrouter provider_routing hooks_auto_accept
     """.split()  # noqa: SIM905 (a table, to be read)
 )
 
@@ -87,11 +102,12 @@ def modernise(tree: Branch, root: type[BaseModel], warn: Warn) -> None:
     for key, words in WORDS.items():
         _reword(tree, tuple(key.split(".")), words, warn)
     _toolsets(tree, warn)
+    _drop_presets(tree, warn)
     _drop_commands(tree, warn)
     _drop(tree, warn)
     for key in (*LENIENT, *moved):
         _know(tree, root, tuple(key.split(".")), warn)
-    for section in ("session_reset", "logging"):
+    for section in ("session_reset", "logging", "platform_toolsets", "database", "auth"):
         left = find(tree, (section,))
         if left and isinstance(left.node, Branch) and not left.node.entries:
             pop(tree, (section,))
@@ -159,6 +175,24 @@ def _toolsets(tree: Branch, warn: Warn) -> None:
             node = Leaf("default", "default", node.origin)
         nodes.append(node)
     put(tree, ("toolsets",), Entry(entry.key, Items(nodes, entry.node.origin)))
+
+
+def _drop_presets(tree: Branch, warn: Warn) -> None:
+    """Drop the tools of a platform that are the reference's default there; others would be fewer, and are a mistake."""
+    section = find(tree, ("platform_toolsets",))
+    if section is None or not isinstance(section.node, Branch):
+        return
+    kept = {name: entry for name, entry in section.node.entries.items() if not _is_preset(entry.node)}
+    if len(kept) < len(section.node.entries):
+        warn(f"{section.key}: platform_toolsets: the hermes-* presets are the default here; they are ignored")
+    section.node.entries.clear()
+    section.node.entries.update(kept)
+
+
+def _is_preset(node: Node) -> bool:
+    return isinstance(node, Items) and all(
+        isinstance(one, Leaf) and one.text.startswith("hermes-") for one in node.nodes
+    )
 
 
 def _drop_commands(tree: Branch, warn: Warn) -> None:

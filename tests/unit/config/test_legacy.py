@@ -222,10 +222,53 @@ def test_what_the_reference_has_and_we_have_not_is_one_warning_each(read: Read) 
     assert warnings[1].startswith("config.yaml:3:1: ")
 
 
+INSTALLED = """\
+database: {journal_mode: wal}
+runtime: {nofile_soft_limit: 4096}
+attachments: {storage: hermes-home}
+plugins: {clone_timeout_seconds: 300}
+kanban: {review_dispatch: true}
+cron: {catch_up_missed: true}
+terminal: {backend: local, cwd: ., timeout: 90, home_mode: auto, docker_mount_cwd_to_workspace: false,
+  lifetime_seconds: 300, container_cpu: 1, container_memory: 5120, container_disk: 51200, container_persistent: true}
+browser: {inactivity_timeout: 120, extension_control: {enabled: false}}
+compression: {checkpoint_required: false, threshold: 0.6}
+agent: {max_turns: 500, verbose: false, reasoning_effort: medium, service_tier: "", fast_auto_seconds: 60}
+gateway:
+platform_toolsets: {cli: [hermes-cli], telegram: [hermes-telegram]}
+stt: {enabled: true, local: {model: base}}
+code_execution: {timeout: 300}
+display: {compact: false, cleanup_progress: false, suppress_warning_notifications: false, skin: default,
+  busy_input_mode: interrupt, background_process_notifications: concise, bell_on_complete: false, bell_on_prompt: false}
+telemetry: {shared_metrics: {enabled: false}}
+auth: {adopt_external_logins: true, codex_login_flow: device_code}
+updates: {check: true}
+"""
+"""What the installer of the reference writes, as far as it is not in `UNUSED`."""
+
+
+def test_a_home_as_the_reference_installs_it_works(read: Read) -> None:
+    config = read(INSTALLED)
+    assert config.settings.terminal.backend == "bubblewrap"
+    assert config.settings.terminal.timeout_seconds == 90
+    assert config.settings.compression.threshold == 0.6
+    assert config.settings.gateway.busy == "interrupt"
+    assert any("terminal.backend: expects one of bubblewrap" in line for line in config.warnings)
+
+
+@pytest.mark.parametrize(
+    "text", ["platform_toolsets: {telegram: [web]}", "database: {url: x}", "auth: {users: [1]}", "discord: {a: 1}"]
+)
+def test_what_would_let_more_in_or_is_not_the_reference_s_is_a_mistake(wrong: Wrong, text: str) -> None:
+    (line,) = wrong(text)
+    assert "unknown key" in line
+
+
 @pytest.mark.parametrize(
     ("text", "key", "default"),
     [
         ("approvals: {mode: yolo}", "approvals.mode", "ask"),
+        ("terminal: {backend: local}", "terminal.backend", "bubblewrap"),
         ("display: {memory_notifications: loud}", "display.memory_notifications", "on"),
         ("display: {busy_input_mode: panic}", "gateway.busy", "queue"),
         ("agent: {tool_use_enforcement: sometimes}", "agent.tool_use_enforcement", "auto"),
