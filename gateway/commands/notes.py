@@ -72,7 +72,7 @@ async def _memory(rooms: Remembered, asked: Asked) -> Said:
     word, _, rest = asked.rest.partition(" ")
     rest = rest.strip()
     if word in {"pending", "approve", "apply", "reject", "deny", "drop"}:
-        return Said(await _decide(rooms, asked, person, word, rest))
+        return Said(await _decide(rooms, asked, whose, word, rest))
     if not rooms.memories.on:
         return Said(OFF)
     if not notes:
@@ -80,7 +80,7 @@ async def _memory(rooms: Remembered, asked: Asked) -> Said:
     owner = Owner.parse(notes)
     store = rooms.memories.store(owner)
     answers = {
-        "": partial(_standing, rooms, asked, person, store),
+        "": partial(_standing, rooms, asked, whose, store),
         "show": partial(_show, store),
         "forget": partial(_forget, rooms, person, store, rest),
         "allow": partial(_allow, rooms, asked, whose, rest),
@@ -88,7 +88,7 @@ async def _memory(rooms: Remembered, asked: Asked) -> Said:
     return Said(await answers[word]() if word in answers else HELP)
 
 
-async def _standing(rooms: Remembered, asked: Asked, person: str, store: NotesStore) -> str:
+async def _standing(rooms: Remembered, asked: Asked, whose: Whose, store: NotesStore) -> str:
     lines = []
     for target in Target:
         if target not in store.targets:
@@ -99,7 +99,7 @@ async def _standing(rooms: Remembered, asked: Asked, person: str, store: NotesSt
         blocked = sum(entry.blocked for entry in sheet.entries)
         more = f", {blocked} blocked by the scan" if blocked else ""
         lines.append(f"{target.file}: {sheet.problem or f'{len(sheet.entries)} entries, {sheet.usage}{more}'}")
-    waiting = await rooms.approvals.waiting(person, asked.role)
+    waiting = await _waiting(rooms, asked, whose)
     lines.append(f"Writes: {rooms.approvals.mode}; waiting for approval: {len(waiting)}")
     lines.append(f"Whose: {_whose(Owner.parse(store.owner))}")
     return f"{_list(lines)}\n\n{HELP}"
@@ -162,8 +162,14 @@ async def _allow(rooms: Remembered, asked: Asked, whose: Whose, wanted: str) -> 
     return "There is no note with this handle; /memory show lists them."
 
 
-async def _decide(rooms: Remembered, asked: Asked, person: str, word: str, id: str) -> str:
-    waiting = await rooms.approvals.waiting(person, asked.role)
+async def _waiting(rooms: Remembered, asked: Asked, whose: Whose) -> list[Staged]:
+    """Return what waits and may be told here: where others read along, only what is for the notes of this place."""
+    waiting = await rooms.approvals.waiting(whose.person, asked.role)
+    return waiting if asked.event.private else [one for one in waiting if one.write.owner == whose.notes]
+
+
+async def _decide(rooms: Remembered, asked: Asked, whose: Whose, word: str, id: str) -> str:
+    waiting = await _waiting(rooms, asked, whose)
     if word == "pending":
         return "\n".join(map(_pending, waiting)) or "Nothing waits for approval."
     chosen = [one for one in waiting if id in {one.id, "all"}]

@@ -220,6 +220,21 @@ async def test_writes_wait_for_the_person_who_wanted_them(house: House) -> None:
         await tell(house, "/memory show", "cleo", shows="nothing yet")
 
 
+async def test_what_waits_for_a_persons_own_notes_is_not_told_in_a_group(house: House) -> None:
+    house.change(memory=MemorySettings(write_approval="stage"))
+    group = {"kind": ChatType.GROUP}
+    async with house.running() as chat:
+        await tell(house, saving("Bob likes jazz"), "bob", shows='"staged": true')
+        await tell(house, saving("Standup is at 9"), "team", sender="bob", shows='"staged": true', **group)
+        for person in ("bob", "ann"):  # and ann is the owner, who decides on everything elsewhere
+            chat.say("/memory pending", "team", sender=person, kind=ChatType.GROUP)
+        told = "add Standup is at 9"
+        await chat.until(lambda: sum(told in text for text in chat.texts("team")) == 2, "what waits, twice")
+        assert not any("jazz" in text for text in chat.texts("team"))
+        await tell(house, "/memory approve all", "team", sender="bob", shows="written; MEMORY.md now", **group)
+        await tell(house, "/memory pending", "bob", shows="add Bob likes jazz")
+
+
 async def test_writes_can_be_switched_off(small: House) -> None:
     small.change(memory=MemorySettings(write_approval="block"))
     async with small.running():
