@@ -9,6 +9,8 @@ from collections.abc import Callable, Set
 from functools import partial
 from weakref import WeakValueDictionary
 
+from cachetools import LRUCache
+
 from gateway.agent.memory.backing import allowed, pending
 from gateway.agent.memory.backing.contract import Backing
 from gateway.agent.memory.notes import Target
@@ -17,6 +19,10 @@ from gateway.agent.memory.scopes import Owner
 from gateway.agent.memory.settings import MemorySettings
 from gateway.agent.memory.store import Limits, NotesStore
 from gateway.storage.database import Connection, Database
+
+
+KEPT = 1024
+"""Stores that stay though nobody holds them."""
 
 
 def limits_of(settings: MemorySettings) -> Limits:
@@ -36,6 +42,7 @@ class Memories:
         self._database = database
         self._backing = backing
         self._stores: WeakValueDictionary[Owner, NotesStore] = WeakValueDictionary()
+        self._recent: LRUCache[Owner, NotesStore] = LRUCache(KEPT)
 
     @property
     def on(self) -> bool:
@@ -47,6 +54,7 @@ class Memories:
         if store is None:
             store = NotesStore(str(owner), self._backing(owner), self.limits, partial(self._allowed, owner))
             self._stores[owner] = store
+        self._recent[owner] = store
         return store
 
     async def allow(self, owner: Owner, handle: str, by: str) -> None:

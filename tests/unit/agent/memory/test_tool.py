@@ -15,7 +15,7 @@ from gateway.agent.memory.backing.queues import Desk
 from gateway.agent.memory.memories import Memories
 from gateway.agent.memory.notes import DELIMITER, Target
 from gateway.agent.memory.operations import Operation, handle
-from gateway.agent.memory.scopes import HOME
+from gateway.agent.memory.scopes import HOME, Kind, Owner
 from gateway.agent.memory.settings import MemorySettings
 from gateway.agent.tools.notes import Writing, memory_tool
 from gateway.errors import ToolError
@@ -218,5 +218,6 @@ async def test_json_that_is_no_list_is_told_to_be_none(desktop: Desktop, operati
         await desktop.call(operations=operations)
 
 
-async def test_one_owner_has_one_store_for_as_long_as_anybody_holds_it(desktop: Desktop) -> None:
-    assert desktop.memories.store(HOME) is desktop.memories.store(HOME)
+async def test_a_thousand_sessions_of_three_hundred_people_share_three_hundred_stores(desktop: Desktop) -> None:
+    owners = [Owner(Kind.PERSON, f"p{number % 300}") for number in range(1000)]
+    assert len({id(desktop.memories.store(owner)) for owner in owners}) == 300
