@@ -20,7 +20,6 @@ from gateway.agent.memory.settings import MemorySettings
 from gateway.agent.memory.store import Limits, NotesStore
 from gateway.storage.database import Connection, Database
 
-
 KEPT = 1024
 """Stores that stay though nobody holds them."""
 
