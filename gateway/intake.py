@@ -78,6 +78,7 @@ class Intake:
         """
         event = _clean(event)
         try:
+            _check_ids(event)
             key = session_key(event, self._sharing)
         except ValueError as error:
             log.error("an event of %s was refused: %s", event.origin.platform or "no platform", error)
@@ -147,6 +148,14 @@ class Intake:
 def event_key(event: Event) -> str:
     """The id that the platform gives what happened, made one among all accounts."""
     return f"{event.origin.adapter}:{event.id}"
+
+
+def _check_ids(event: Event) -> None:
+    """Raise `ValueError` for an id that a store would change, and so make that of somebody else."""
+    origin, sender = event.origin, event.sender.id
+    ids = (origin.platform, origin.account, origin.team, origin.chat, origin.thread, sender)
+    if any(clean(id) != id for id in ids):
+        raise ValueError("the event names a chat or a sender with NUL or half a character in it")
 
 
 def _clean(event: Event) -> Event:

@@ -103,6 +103,16 @@ async def test_two_people_know_nothing_of_each_others_notes(house: House) -> Non
         assert "tulip" not in prompt(house)
 
 
+async def test_an_id_that_would_become_somebody_elses_is_nobodys(house: House) -> None:
+    async with house.running() as chat:
+        await tell(house, saving("Ann's PIN hint is tulip", "user"), shows='"success": true')
+        chat.say("/memory show", "eve", sender="ann\0")
+        chat.say("/memory show", "ann\0", sender="eve")
+        await tell(house, "hello", "eve", shows="you said: hello")
+        assert chat.texts("eve") == ["you said: hello"]
+        assert len(chat.texts("ann")) == 1
+
+
 async def test_a_group_has_notes_of_its_own_whoever_of_it_speaks(house: House) -> None:
     async with house.running():
         await tell(house, saving("Ann's secret"), shows='"success": true')
