@@ -8,7 +8,6 @@ any endpoint load the SDK, a second of CPU before the first answer.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import sys
@@ -17,6 +16,7 @@ from importlib.util import find_spec
 from types import TracebackType
 from typing import Any, Self
 
+from gateway.child import Child
 from gateway.contracts.model import Model, ModelPiece
 from gateway.contracts.tool import ToolSpec
 from gateway.errors import BadResponse, ModelBusy, ModelRefused
@@ -43,53 +43,27 @@ MISSING = (
 )
 
 
-class Child(asyncio.SubprocessProtocol):
-    """One run of the child process: its lines are sorted into a queue for each request."""
+class ModelChild(Child):
+    """One run of the model: its lines are sorted into a queue for each request."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.gone = asyncio.Event()
-        self._line = bytearray()
-        self._complaint = b""
         self._queues: dict[int, asyncio.Queue[Any]] = {}
         self._asked = 0
-        self._transport: asyncio.SubprocessTransport | None = None
 
-    @property
-    def running(self) -> bool:
-        return not self.gone.is_set()
-
-    @property
-    def pid(self) -> int | None:
-        return self._transport.get_pid() if self._transport is not None else None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.SubprocessTransport)
-        self._transport = transport
-
-    def pipe_data_received(self, fd: int, data: bytes | str) -> None:
-        assert isinstance(data, bytes)
-        if fd == 2:
-            self._complaint = (self._complaint + data)[-2000:]
-            return
-        self._line += data
-        *lines, self._line = self._line.split(b"\n")
-        for line in lines:
-            self._sort(json.loads(line))
-
-    def _sort(self, said: dict[str, Any]) -> None:
-        if "ready" in said:
+    def said(self, line: dict[str, Any]) -> None:
+        if "ready" in line:
             if not self.ready.done():
                 self.ready.set_result(None)
-        elif queue := self._queues.get(said["ask"]):
-            queue.put_nowait(said.get("chunk"))
+        elif queue := self._queues.get(line["ask"]):
+            queue.put_nowait(line.get("chunk"))
 
-    def process_exited(self) -> None:
-        words = self._complaint.decode("utf-8", "replace").strip().rsplit("\n", maxsplit=1)[-1]
+    def ended(self) -> None:
         if not self.ready.done():
-            self.ready.set_exception(ModelBusy("the offline model did not start" + (f": {words}" if words else "")))
+            why = f": {self.complaint}" if self.complaint else ""
+            self.ready.set_exception(ModelBusy(f"the offline model did not start{why}"))
             self.ready.exception()  # nobody may be waiting, and then nobody has missed it
-        self.gone.set()
         for queue in self._queues.values():
             queue.put_nowait(None)
 
@@ -97,26 +71,14 @@ class Child(asyncio.SubprocessProtocol):
         """Send a request; its chunks come through the queue, ending with None."""
         self._asked += 1
         queue = self._queues[self._asked] = asyncio.Queue()
-        self._send({"ask": self._asked, "body": body.decode()})
+        self.send({"ask": self._asked, "body": body.decode()})
         return self._asked, queue
 
     def drop(self, number: int) -> None:
         """Say that nobody waits for the rest; harmless after the end."""
         del self._queues[number]
         if self.running:
-            self._send({"drop": number})
-
-    def _send(self, line: dict[str, Any]) -> None:
-        pipe = self._transport.get_pipe_transport(0) if self._transport is not None else None
-        if isinstance(pipe, asyncio.WriteTransport):
-            pipe.write(json.dumps(line).encode() + b"\n")
-
-    async def stop(self) -> None:
-        if self._transport is not None:
-            if self.running:
-                self._transport.kill()
-                await self.gone.wait()
-            self._transport.close()
+            self.send({"drop": number})
 
 
 class LocalModel(Model):
@@ -139,7 +101,7 @@ class LocalModel(Model):
         patience: float = START,
     ) -> None:
         self._command, self._needs, self._patience = command, needs, patience
-        self._child: Child | None = None
+        self._child: ModelChild | None = None
         self._starting = asyncio.Lock()
 
     @property
@@ -190,7 +152,7 @@ class LocalModel(Model):
             yield TextDelta(text)
         yield answer.completed()
 
-    async def _loaded(self) -> Child:
+    async def _loaded(self) -> ModelChild:
         if problem := self.problem():
             raise ModelRefused(problem)
         child = await self._started()
@@ -200,7 +162,7 @@ class LocalModel(Model):
             raise ModelBusy(f"the offline model has not started within {self._patience:g} s") from None
         return child
 
-    async def _started(self) -> Child:
+    async def _started(self) -> ModelChild:
         """Return the child that runs, or start one. It gets none of our environment, where secrets are."""
         async with self._starting:
             if self._child is None or not self._child.running:
@@ -208,6 +170,6 @@ class LocalModel(Model):
                     await self._child.stop()
                 paths = os.pathsep.join(path for path in sys.path if path)
                 _, self._child = await asyncio.get_running_loop().subprocess_exec(
-                    Child, *self._command, env={"PYTHONPATH": paths}
+                    ModelChild, *self._command, env={"PYTHONPATH": paths}
                 )
             return self._child

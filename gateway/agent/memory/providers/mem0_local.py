@@ -8,7 +8,6 @@ before it loads it. It is started on entering, without waiting for it, and again
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from gateway.agent.memory.providers.mem0_api import Mem0Api, Memory
+from gateway.child import Child
 from gateway.errors import ToolError
 from gateway.toolkit.limits import brief
 
@@ -28,51 +28,27 @@ LEAVING = 5.0
 """Seconds the child has to write what it was told."""
 
 
-class Child(asyncio.SubprocessProtocol):
-    """One run of the child process: each line it says is the answer to a call."""
+class Mem0Child(Child):
+    """One run of the library: each line it says is the answer to a call."""
 
     def __init__(self) -> None:
-        self.gone = asyncio.Event()
-        self._line = bytearray()
-        self._words = b""
+        super().__init__()
         self._failed = ""
         self._calls: dict[int, asyncio.Future[Any]] = {}
         self._numbers = count(1)
-        self._transport: asyncio.SubprocessTransport | None = None
 
-    @property
-    def pid(self) -> int | None:
-        """The process."""
-        return self._transport.get_pid() if self._transport is not None else None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.SubprocessTransport)
-        self._transport = transport
-
-    def pipe_data_received(self, fd: int, data: bytes | str) -> None:
-        assert isinstance(data, bytes)
-        if fd == 2:
-            self._words = (self._words + data)[-2000:]
-            return
-        self._line += data
-        *lines, self._line = self._line.split(b"\n")
-        for line in lines:
-            self._answered(json.loads(line))
-
-    def _answered(self, said: dict[str, Any]) -> None:
-        self._failed = said.get("failed", self._failed)
-        call = self._calls.get(said.get("n", 0))
+    def said(self, line: dict[str, Any]) -> None:
+        self._failed = line.get("failed", self._failed)
+        call = self._calls.get(line.get("n", 0))
         if call is None or call.done():
             return
-        if "error" in said:
-            call.set_exception(ToolError(f"Mem0 on this machine failed: {brief(said['error'], 300)}"))
+        if "error" in line:
+            call.set_exception(ToolError(f"Mem0 on this machine failed: {brief(line['error'], 300)}"))
         else:
-            call.set_result(said["result"])
+            call.set_result(line["result"])
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Fail what waits: the process has ended, and all it said has been read."""
-        self.gone.set()
-        words = self._failed or self._words.decode("utf-8", "replace").strip().rpartition("\n")[2]
+    def ended(self) -> None:
+        words = self._failed or self.complaint
         why = f": {brief(words, 300)}" if words else ""
         for call in self._calls.values():
             if not call.done():
@@ -88,27 +64,6 @@ class Child(asyncio.SubprocessProtocol):
         finally:
             del self._calls[number]
 
-    def send(self, line: Mapping[str, Any]) -> None:
-        """Write a line, which is lost where the process is ending."""
-        pipe = self._transport.get_pipe_transport(0) if self._transport is not None else None
-        if isinstance(pipe, asyncio.WriteTransport):
-            pipe.write(json.dumps(line).encode() + b"\n")
-
-    async def stop(self) -> None:
-        """Let it finish, and end it where that takes too long."""
-        if self._transport is None:
-            return
-        pipe = self._transport.get_pipe_transport(0)
-        if pipe is not None:
-            pipe.close()
-        try:
-            await asyncio.wait_for(self.gone.wait(), LEAVING)
-        except TimeoutError:
-            self._transport.kill()
-            await self.gone.wait()
-        finally:
-            self._transport.close()
-
 
 class LocalApi(Mem0Api):
     """`config` is what ``mem0.Memory.from_config`` takes."""
@@ -122,7 +77,7 @@ class LocalApi(Mem0Api):
             "MEM0_TELEMETRY": "False",
             "MEM0_DIR": str(home / "mem0"),
         }
-        self._child: Child | None = None
+        self._child: Mem0Child | None = None
         self._starting = asyncio.Lock()
 
     @property
@@ -138,16 +93,16 @@ class LocalApi(Mem0Api):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._child is not None:
-            await self._child.stop()
+            await self._child.stop(LEAVING)
             self._child = None
 
-    async def _started(self) -> Child:
+    async def _started(self) -> Mem0Child:
         async with self._starting:
             if self._child is None or self._child.gone.is_set():
                 if self._child is not None:
-                    await self._child.stop()
+                    await self._child.stop(LEAVING)
                 _, self._child = await asyncio.get_running_loop().subprocess_exec(
-                    Child, *self._command, env=self._environment
+                    Mem0Child, *self._command, env=self._environment
                 )
                 self._child.send({"config": self._config})
             return self._child
