@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 HERE = "gateway.cli.memory:"
 BY = "cli:operator"
+NOWHERE = "no note holds this"
 TEXT, SUMMARY, OWNER = 100, 80, 60
 
 memory = Group(
@@ -140,19 +141,21 @@ def search(output: Output, *, text: str) -> None:
     """Find words in everybody's notes, in any case."""
     from gateway.cli.listing import columns, one_line
 
-    async def work(kept: Kept) -> list[dict[str, str]]:
-        return [
-            {"owner": str(owner), "target": str(sheet.target), "handle": entry.handle, "text": entry.text}
-            for owner in await kept.owners()
-            for sheet in await kept.sheets(owner)
-            for entry in sheet.entries
-            if text.casefold() in entry.text.casefold()
-        ]
+    async def work(kept: Kept) -> list[tuple[Owner, Sheet]]:
+        return [(owner, sheet) for owner in await kept.owners() for sheet in await kept.sheets(owner)]
 
-    found = _with(output, work)
+    sheets = _with(output, work)
+    found = [
+        {"owner": str(owner), "target": str(sheet.target), "handle": entry.handle, "text": entry.text}
+        for owner, sheet in sheets
+        for entry in sheet.entries
+        if text.casefold() in entry.text.casefold()
+    ]
+    problems = [sheet.problem for _, sheet in sheets if sheet.problem]
     head = ("OWNER", "TARGET", "HANDLE", "TEXT")
     rows = [(one_line(one["owner"], OWNER), one["target"], one["handle"], one_line(one["text"], TEXT)) for one in found]
-    output.answer({"notes": found}, columns([head, *rows]) if rows else ["no note holds this"])
+    lines = columns([head, *rows]) if rows else ["no note that can be read holds this" if problems else NOWHERE]
+    output.answer({"notes": found, "problems": problems}, [*lines, *(f"! {problem}" for problem in problems)])
 
 
 @command("forget")

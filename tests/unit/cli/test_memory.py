@@ -57,6 +57,14 @@ def test_words_are_found_in_all_notes(console: Console) -> None:
     assert console.run("memory", "search", "opera").out.strip() == "no note holds this"
 
 
+def test_notes_that_cannot_be_searched_are_named(console: Console) -> None:
+    (console.home / "memories" / "MEMORY.md").unlink()
+    (console.home / "memories" / "MEMORY.md").mkdir()
+    said = console.run("memory", "search", "tea").out
+    assert "no note that can be read holds this" in said
+    assert "MEMORY.md is a folder, not a file" in said
+
+
 def test_a_note_is_removed_by_its_handle(console: Console) -> None:
     assert console.run("memory", "forget", handle(ATTACK)).code == 0
     assert text(console).strip() == "Prefers tea"
