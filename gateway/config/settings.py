@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from gateway.agent.context.settings import CompressionSettings, ContextSettings
 from gateway.agent.memory.settings import MemorySettings
 from gateway.agent.tools.shell import TerminalSettings
 from gateway.agent.tools.workspace import WorkspaceSettings
 from gateway.config.sections.access import AccessSettings, ApprovalSettings, LimitSettings, ProfileRule
 from gateway.config.sections.agent import AgentSettings, PlatformHint, ToolsetSettings
 from gateway.config.sections.base import Section
-from gateway.config.sections.context import CompressionSettings, ContextSettings
 from gateway.config.sections.gateway import GatewaySettings
 from gateway.config.sections.operation import CronSettings, PluginSettings, Price
 from gateway.config.sections.sessions import (

@@ -1,20 +1,22 @@
-"""`context` and `compression`: keeping long conversations inside the model's window."""
+"""The settings of the context: when a conversation is compressed, and what stays as it was said."""
 
 from __future__ import annotations
 
-from pydantic import Field, field_validator
-
-from gateway.config.sections.base import Section
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 
-class ContextSettings(Section):
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)
+
+
+class ContextSettings(_Section):
     """Who decides what the model sees."""
 
     engine: str = Field("compressor", min_length=1)
     """compressor, or the name of a plugin."""
 
 
-class CompressionSettings(Section):
+class CompressionSettings(_Section):
     """When a conversation is compressed, and what stays as it was said."""
 
     enabled: bool = True
