@@ -143,7 +143,7 @@ class Gateway(Resource):
         folders = [folder for session in sessions if (folder := self._mind.folder(session)) is not None]
         gone = await asyncio.to_thread(remove_folders, [*folders, Home(self.plan.home).cache / person])
         service = await self.remember.forget(owner, person)
-        return [f"{gone} files", *service, f"not reached: {Home(self.plan.home).backups} and backups made elsewhere"]
+        return [f"{gone} files", *service, "not reached: backups that whoever runs this gateway has made"]
 
     def _make_sender(self) -> Sender:
         paces = {name: Pace(adapter.limits.per_chat, BURST) for name, adapter in self.adapters.items()}

@@ -31,11 +31,12 @@ HELP = (
 )
 SURE = (
     "This erases what I keep of you, for good: your notes, every conversation of yours with its files, and what waits"
-    " for approval. What you wrote in groups stays with the groups. Send `/forgetme yes` to do it."
+    " for approval. What a group shares stays with the group. Send `/forgetme yes` to do it."
 )
 UNERASED = (
     "Your notes could not be erased: {error}. Send `/forgetme yes` again once that is mended. Erased so far:\n{lines}"
 )
+NOTHING = "Nothing waits for approval."
 SHARED = "the notes that everybody shares here stay"
 GROUP = "Send /forgetme in a private chat with me: here it would speak for everybody."
 
@@ -171,8 +172,10 @@ async def _waiting(rooms: Remembered, asked: Asked, whose: Whose) -> list[Staged
 async def _decide(rooms: Remembered, asked: Asked, whose: Whose, word: str, id: str) -> str:
     waiting = await _waiting(rooms, asked, whose)
     if word == "pending":
-        return "\n".join(map(_pending, waiting)) or "Nothing waits for approval."
+        return "\n".join(map(_pending, waiting)) or NOTHING
     chosen = [one for one in waiting if id in {one.id, "all"}]
+    if not chosen and id == "all":
+        return NOTHING
     if not chosen:
         return f"Nothing of yours waits as {id[:40]}." if id else "Say which: an id from /memory pending, or all."
     decide = rooms.approvals.approve if word in {"approve", "apply"} else rooms.approvals.reject

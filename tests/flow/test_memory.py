@@ -226,6 +226,7 @@ async def test_writes_wait_for_the_person_who_wanted_them(house: House) -> None:
         await tell(house, f"/memory approve {id}", "bob", shows="written; MEMORY.md now")
         await tell(house, "/memory pending", "ann", shows="add Cleo likes rock")
         await tell(house, "/memory reject all", "ann", shows="rejected.")
+        await tell(house, "/memory approve all", "ann", shows="Nothing waits for approval.")
         await tell(house, "/memory show", "bob", shows="Bob likes jazz")
         await tell(house, "/memory show", "cleo", shows="nothing yet")
 
@@ -258,6 +259,7 @@ async def test_who_wants_to_be_forgotten_is(house: House) -> None:
         await tell(house, "/forgetme", "bob", shows="/forgetme yes")
         await tell(house, "/forgetme yes", "bob", shows="Erased:")
         erased = chat.texts("bob")[-1]
+        assert str(house.plans[0].home) not in erased
         assert "1 conversations with 4 messages" in erased
         assert "14 characters of notes" in erased
         await tell(house, "do you know me?", "bob", shows="you said: do you know me?")

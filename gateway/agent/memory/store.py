@@ -189,8 +189,9 @@ def concerns(sheet: Sheet, limit: int, *, blocked: bool = True) -> list[str]:
 
 
 _DRIFTED = (
-    "{file} was edited outside this tool: {why}. Nothing was changed, so that no word of it is lost. Tell the person:"
-    " divide it into entries with lines that hold only §, or move what is not a note elsewhere; then try again."
+    "{file} was edited outside this tool: {why}. Nothing was changed, so that no word of it is lost. To mend"
+    " it, divide it by hand into entries with lines that hold only §, or move what is not a note elsewhere; then try"
+    " again."
 )
 
 
