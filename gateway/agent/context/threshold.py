@@ -1,0 +1,76 @@
+"""At how many tokens a conversation is compressed, and how many its end keeps. Pure.
+
+The figures are the reference's: the output is taken off the window first; windows below 512,000 tokens are filled to
+three quarters at least, none is compressed below 64,000, and never is more than 85 % of the window asked for before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gateway.agent.context.settings import CompressionSettings
+
+FLOOR = 64_000
+"""Tokens below which compressing costs more than it gains, where the window has room for them."""
+MOST = 0.85
+"""The share of a window that a conversation may fill where the floor would reach its end."""
+SMALL = 512_000
+SMALL_SHARE = 0.75
+TARGET = 0.10, 0.80
+"""Bounds of `target_ratio`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """
+    `tokens` of prompt, tools and messages together at which a compression is due; `tail` of them stay as they are.
+
+    `room` is the window without the tokens kept for the answer.
+    """
+
+    tokens: int
+    tail: int
+    room: int
+
+
+def threshold(settings: CompressionSettings, model: str, window: int, max_tokens: int | None = None) -> Threshold:
+    """Return the threshold of a model: `window` and `max_tokens` (of an answer; None where nobody set it) in tokens."""
+    room = window - (max_tokens or 0)
+    room = room if room > 0 else window
+    share = _share(settings, model)
+    if window < SMALL:
+        share = max(share, SMALL_SHARE)
+    tokens = max(int(room * share), FLOOR)
+    if tokens >= room:
+        tokens = max(1, min(int(room * MOST), room - 1))
+    if settings.threshold_tokens is not None:
+        tokens = min(tokens, settings.threshold_tokens)
+    low, high = TARGET
+    return Threshold(tokens, int(tokens * min(max(settings.target_ratio, low), high)), room)
+
+
+def too_small(limit: Threshold, fixed: int) -> str:
+    """Say that prompt and tools, `fixed` tokens of every request, leave a conversation no room; "" where they do."""
+    if fixed + limit.tail < limit.room and fixed < limit.tokens:
+        return ""
+    return (
+        f"the system prompt and the tools take about {fixed:,} of {limit.room:,} tokens, and compression begins at"
+        f" {limit.tokens:,}: take a model with a larger window, fewer tools, or shorter notes"
+    )
+
+
+def too_high(settings: CompressionSettings) -> list[str]:
+    """Name the shares that leave a request no room to grow before the window is full."""
+    shares = {"compression.threshold": settings.threshold} | {
+        f"compression.model_thresholds.{name}": share for name, share in settings.model_thresholds.items()
+    }
+    return [
+        f"{name}: {share:g} is above {MOST:g}: an answer or a tool's result may not fit before compression begins"
+        for name, share in shares.items()
+        if share > MOST
+    ]
+
+
+def _share(settings: CompressionSettings, model: str) -> float:
+    fitting = [part for part in settings.model_thresholds if part.lower() in model.lower()]
+    return settings.model_thresholds[max(fitting, key=len)] if fitting else settings.threshold
