@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gateway.config import Config
 
 NO_START = "the gateway does not start"
+NO_SERVICE = "the gateway runs, and recalls nothing but the notes"
 WHY = "the agent does not learn what it is told"
 
 
@@ -44,10 +45,14 @@ async def check_provider(config: Config) -> AsyncIterator[Finding]:
 
     memory, allow = config.settings.memory, config.settings.plugins.allow
     try:
-        await asyncio.to_thread(open_provider, memory, config.home.path, config.variables, allow=allow)
+        made = await asyncio.to_thread(open_provider, memory, config.home.path, config.variables, allow=allow)
     except ConfigError as error:
         for finding in of_config(error, "memory service", NO_START):
             yield finding
+        return
+    if memory.provider and made is None:
+        mend = f"mend {config.home.path / 'plugins' / 'memory' / memory.provider}; the log has the error"
+        yield Finding("memory service", f"the plugin {memory.provider} fails to load", NO_SERVICE, mend)
 
 
 async def _nothing() -> Set[str]:

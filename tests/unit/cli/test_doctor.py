@@ -385,6 +385,16 @@ def test_a_memory_service_that_keeps_the_gateway_from_starting_is_found(
     assert mend in finding["mend"]
 
 
+def test_a_memory_plugin_that_breaks_is_found(console: Console, settings: dict[str, Any], examine: Examine) -> None:
+    folder = console.home / "plugins" / "memory" / "mine"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text("def create(settings, home): raise RuntimeError('boom')", "utf-8")
+    ran = examine({**settings, "memory": {"provider": "mine"}, "plugins": {"allow": ["mine"]}})
+    finding = found(ran, "memory service")
+    assert "mine fails to load" in finding["problem"]
+    assert str(folder) in finding["mend"]
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [(b"Likes na\xefve art\n", "MEMORY.md is damaged"), (b"- much\n" * 500, "3,499 of 2,200 characters")],
