@@ -136,7 +136,9 @@ class Gateway(Resource):
         memories = self.remember.memories
         heard = self.remember.heard
         approvals = Approvals(self.database, memories, self.plan.memory.write_approval, heard)
-        return Remembered(self.database, memories, approvals, self.remember.whose, heard, self._forget)
+        return Remembered(
+            self.database, memories, approvals, self.remember.whose, heard, self._forget, self.remember.manager.name
+        )
 
     async def _forget(self, owner: Owner, person: str, sessions: Sequence[str]) -> list[str]:
         """Remove the folders of conversations that are gone; report it."""

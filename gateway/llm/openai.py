@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
@@ -235,8 +236,17 @@ class OpenAIModel(Model):
             return ModelBusy(f"{host} was silent for {self._asking.timeout:g} s")
         if begun:
             return BadResponse(f"the connection to {host} broke in the middle of the answer")
-        cause = self.endpoint.quoted(str(error.__cause__ or error))
+        cause = _system_words(error) or self.endpoint.quoted(str(error.__cause__ or error))
         return ModelBusy(f"{host} cannot be reached" + (f" ({cause})" if cause else ""))
+
+
+def _system_words(error: BaseException | None) -> str:
+    """Return what the operating system says of a connection that failed, "" where it says nothing."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno:
+            return os.strerror(error.errno) if error.errno > 0 else str(error.strerror)
+        error = error.__cause__ or error.__context__
+    return ""
 
 
 def _inside(body: object) -> Refusal:
