@@ -186,6 +186,8 @@ class WebhookAdapter(Adapter):
 
     def _event(self, name: str, route: Route, payload: Any, event: str, delivery: Delivery) -> Event:
         text = template.fill(route.prompt, payload, event, route.value_chars)
+        if empty := template.missing(route.prompt, payload):
+            log.info("a call of the route %s has nothing for {%s}", name, "}, {".join(empty))
         if not text.strip():
             raise refused(422, EMPTY)
         origin = Address(

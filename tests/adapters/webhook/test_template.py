@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.webhook.template import NOTE, fill, name, shorten, value
+from adapters.webhook.template import NOTE, fill, missing, name, shorten, value
 
 ISSUE: dict[str, Any] = {
     "issue": {
@@ -47,6 +47,11 @@ ISSUE: dict[str, Any] = {
 )
 def test_a_path_names_a_value_or_nothing(path: str, text: str) -> None:
     assert value(path, ISSUE, "issues.opened", 1000) == text
+
+
+def test_what_a_payload_has_nothing_for_is_named() -> None:
+    template = "{issue.title} {issue.closed} {issue.typo} {a.b.c} {text} {nobody} {issue.typo} {__raw__} {event_type}"
+    assert missing(template, ISSUE) == ["issue.typo", "nobody"]
 
 
 def test_values_stand_in_tags_and_the_agent_is_told_why() -> None:
