@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, bindparam, func, select, update
+from sqlalchemy import Connection, bindparam, delete, func, select, update
 
 from gateway.bus import reports
 from gateway.storage.clock import now
@@ -119,7 +119,9 @@ def meet(connection: Connection, account: str, *, home: bool) -> str:
         person = secrets.token_hex(8)
         connection.execute(upsert(connection, people).values(id=person, role="", created=now()))
     _link(connection, account, person, anew=False)
-    return known(connection, account)
+    if (met := known(connection, account)) != person and not home:  # somebody else has met it just now
+        connection.execute(delete(people).where(people.c.id == person))
+    return met
 
 
 def accounts(connection: Connection, person: str) -> list[str]:

@@ -46,7 +46,7 @@ class Remembered:
     """
     What the commands work with.
 
-    `heard` is told of what a person changes, as it is of the agent's writes.
+    `heard` is told of what a person changes, as it is of the agent's writes; `service` is the provider's name.
     `forget` removes what else there is of an owner and a person, such as the folders of these sessions, and returns
     sentences that report it.
     """
@@ -57,6 +57,7 @@ class Remembered:
     whose: Callable[[Event], Awaitable[Whose]]
     heard: Heard
     forget: Callable[[Owner, str, Sequence[str]], Awaitable[list[str]]]
+    service: str = ""
 
 
 def memory_commands(rooms: Remembered) -> list[Command]:
@@ -103,6 +104,8 @@ async def _standing(rooms: Remembered, asked: Asked, whose: Whose, store: NotesS
     waiting = await _waiting(rooms, asked, whose)
     lines.append(f"Writes: {rooms.approvals.mode}; waiting for approval: {len(waiting)}")
     lines.append(f"Whose: {_whose(Owner.parse(store.owner))}")
+    if rooms.service:
+        lines.append(f"Also remembers: {rooms.service}")
     return f"{_list(lines)}\n\n{HELP}"
 
 
@@ -206,10 +209,10 @@ async def _forgetme(rooms: Remembered, asked: Asked) -> Said:
         begun = set(filter(is_of_one, talking))
         return erase.erase_conversations(connection, person, begun, asking=str(asked.key), keep=asked.id)
 
-    def leave(connection: Connection) -> erase.Erased:
-        """Also forget who it was, and what has begun since under that name."""
+    def leave(connection: Connection) -> erase.Erased | None:
+        """Also forget who it was, and what has begun since under that name; None for who stays."""
         if erase.stays(connection, person):
-            return erase.Erased((), 0)
+            return None
         begun = conversations(connection)
         erase.erase_person(connection, person)
         return begun
@@ -219,12 +222,16 @@ async def _forgetme(rooms: Remembered, asked: Asked) -> Said:
     try:
         notes = await rooms.memories.erase(owner, person)
     except StorageError as error:
-        lines = [f"{len(erased.sessions)} conversations with {erased.messages} messages", *lines]
-        return Said(UNERASED.format(error=error, lines=_list(lines)))
-    more = await rooms.database.write(leave)
-    gone = f"{len(erased.sessions) + len(more.sessions)} conversations with {erased.messages + more.messages} messages"
+        return Said(UNERASED.format(error=error, lines=_list([_gone(erased), *lines])))
+    if (more := await rooms.database.write(leave)) is not None:
+        notes += await rooms.memories.erase(owner, person)  # what had begun since may have noted something
+        erased = erased.and_then(more)
     shared = [SHARED] if whose.notes and Owner.parse(whose.notes) != owner else []
-    return Said(f"Erased:\n{_list([gone, f'{notes} characters of notes', *lines, *shared])}")
+    return Said(f"Erased:\n{_list([_gone(erased), f'{notes} characters of notes', *lines, *shared])}")
+
+
+def _gone(erased: erase.Erased) -> str:
+    return f"{erased.conversations} conversations with {erased.messages} messages"
 
 
 def _list(lines: Sequence[str]) -> str:

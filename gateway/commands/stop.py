@@ -37,7 +37,7 @@ def stop_turn(connection: Connection, prepare: Prepare, asked: Asked, reason: st
     if running is not None and not asked.role.covers(running):
         return Outcome(f"What runs now was asked for by an {running}; you cannot stop it.", refused=True)
     stopped = lanes.stop(connection, asked.key, asked.id, reason)
-    if stopped.turn:
+    if stopped.turn and stopped.session_id:  # a conversation that was just erased has none
         _keep(connection, prepare, asked, stopped)
     return Outcome(_told(stopped))
 

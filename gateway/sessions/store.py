@@ -11,7 +11,7 @@ from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from gateway.messages import Message, ToolCall
 from gateway.storage.clock import now
-from gateway.storage.tables import messages, sessions, turns, view_rows, views
+from gateway.storage.tables import messages, people, sessions, turns, view_rows, views
 from gateway.types import clean
 
 
@@ -156,6 +156,15 @@ def keep_prompt(connection: Connection, session_id: str, prompt: str, person: st
     `person` is whose alone the session is, "" where several people speak in it.
     """
     connection.execute(_KEEP_PROMPT, {"session": session_id, "text": prompt, "whose": person})
+
+
+def keep_person(connection: Connection, session_id: str, person: str) -> bool:
+    """Store whose alone a session is; False where that person has been erased since."""
+    there = select(people.c.id).where(people.c.id == person).with_for_update(read=True, key_share=True)
+    if connection.execute(there).first() is None:
+        return False
+    connection.execute(update(sessions).where(sessions.c.id == session_id).values(person=person))
+    return True
 
 
 def title(connection: Connection, session_id: str, text: str) -> None:

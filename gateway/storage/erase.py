@@ -27,10 +27,19 @@ from gateway.storage.tables import (
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """What went: `sessions` are the ids of the conversations that nobody else spoke in, `messages` how many."""
+    """
+    What went: the ids of the sessions that nobody else spoke in, in how many of them something was said, and how many
+    messages that were.
+    """
 
     sessions: tuple[str, ...]
+    conversations: int
     messages: int
+
+    def and_then(self, more: Erased) -> Erased:
+        """Return both together."""
+        sessions = (*self.sessions, *more.sessions)
+        return Erased(sessions, self.conversations + more.conversations, self.messages + more.messages)
 
 
 def erase_conversations(
@@ -39,7 +48,7 @@ def erase_conversations(
     """
     Remove every conversation that is the person's alone, with its turns, events and deliveries.
 
-    `begun` are lanes of the person's alone whose session may not say so yet, since its first turn has stored nothing.
+    `begun` are more lanes of the person's alone: a session in which nothing was stored does not say whose it is.
     `asking` is the lane that asked and `keep` the row of its asking, which is answered when this has ended. Turns of
     the other lanes are fenced off, live sessions read anew, and commands that wait and what was said after the asking
     answered after this.
@@ -47,15 +56,15 @@ def erase_conversations(
     # Who asks in two chats at once is erased once; lanes come before what is in them, as in the end of a turn.
     connection.execute(select(people.c.id).where(people.c.id == person).with_for_update())
     mine = sessions.c.person == person
-    fresh = and_(sessions.c.lane.in_(begun), sessions.c.person == "", sessions.c.ended == 0)
-    found = connection.execute(select(sessions.c.id, sessions.c.lane).where(or_(mine, fresh))).all()
-    ids, keys = [row.id for row in found], sorted({*begun, *(row.lane for row in found)})
+    keys = sorted({asking, *begun, *connection.execute(select(sessions.c.lane).where(mine)).scalars()})
     for key in keys:
         _fence(connection, key, asking=key == asking)
-    count = sum(_session(connection, id) for id in ids)
+    fresh = and_(sessions.c.lane.in_(keys), sessions.c.person == "")
+    ids = connection.execute(select(sessions.c.id).where(or_(mine, fresh))).scalars().all()
+    counts = [_session(connection, id) for id in ids]
     for key in keys:
         _empty(connection, key, keep)
-    return Erased(tuple(ids), count)
+    return Erased(tuple(ids), sum(map(bool, counts)), sum(counts))
 
 
 def stays(connection: Connection, person: str) -> bool:
@@ -94,7 +103,9 @@ def _fence(connection: Connection, key: str, *, asking: bool) -> None:
 def _empty(connection: Connection, key: str, keep: int) -> None:
     """Remove the events of a lane and what was to be delivered of it."""
     waits = and_(INBOX_OPEN, or_(inbox.c.command, inbox.c.id > keep))
-    connection.execute(delete(inbox).where(inbox.c.lane == key, inbox.c.id != keep, not_(waits)))
+    others = and_(inbox.c.lane == key, inbox.c.id != keep)
+    connection.execute(delete(inbox).where(others, not_(waits)))
+    connection.execute(update(inbox).where(others).values(state="waiting", turn="", attempts=0))
     _, _, place, kind, chat, *_ = key.split(":")
     if kind == "dm":  # in any other place the queue is that of a group, and others' words are in it
         queue = f"{place}:{chat}"

@@ -26,6 +26,7 @@ from gateway.delivery.outbox import Outgoing
 from gateway.delivery.prepare import LONG, Prepare
 from gateway.delivery.sender import Sender
 from gateway.delivery.typing import keep_typing
+from gateway.errors import Fenced
 from gateway.messages import Finished, Message, Notice, Progress
 from gateway.metrics import Metrics
 from gateway.sessions import store
@@ -159,6 +160,8 @@ class Answers:
     async def _begin(self, session: LiveSession, claimed: Claimed) -> None:
         event = claimed.events[-1]
         session.whose = await self._rooms.whose(event)
+        if session.whose.alone:
+            await self._rooms.database.write(partial(_name, claimed, session.whose.alone))
         await self._rooms.begun(event, session)
         session.fill(await self._rooms.prompt(event, session.whose), [], claimed.version)
 
@@ -282,6 +285,13 @@ class Answers:
             return version, outbox.add(connection, parts, claimed.turn), counted
 
         return await self._rooms.database.write(job)
+
+
+def _name(claimed: Claimed, person: str, connection: Connection) -> None:
+    """Store whose alone a session is before anything is said in it, so that whoever is erased is erased there, too."""
+    lanes.fence(connection, claimed.lane, claimed.generation)
+    if not store.keep_person(connection, claimed.session_id, person):
+        raise Fenced(f"who speaks in {claimed.lane} was erased")
 
 
 def _beside(adapter: Adapter | None, target: Address, live: Live | None) -> list[Coroutine[object, object, None]]:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
+import pytest
+
 from gateway.agent.memory.settings import MemorySettings
+from gateway.contracts.memory import Scope
 from tests.flow.conftest import House
-from tests.flow.test_memory import house, prompt, saving, small, tell
+from tests.flow.test_memory import Shared, house, prompt, saving, small, tell
 
 __all__ = ["house", "small"]
 
@@ -16,11 +21,60 @@ async def test_a_first_answer_that_is_on_its_way_in_another_chat_is_forgotten_to
         house.model.gate.clear()
         chat.say("my secret is tulip", "bob2", sender="bob")
         await house.model.begun.wait()
-        await tell(house, "/forgetme yes", "bob", shows="2 conversations")
+        await tell(house, "/forgetme yes", "bob", shows="1 conversations with 2 messages")
         house.model.gate.set()
         await tell(house, "do you know my secret?", "bob2", sender="bob", shows="do you know my secret?")
         assert not any("tulip" in message.content for message in house.model.asked[-1])
         assert not any("tulip" in text for text in chat.texts("bob2"))
+
+
+class Slow(Shared):
+    """Takes its time to forget."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked, self.let = asyncio.Event(), asyncio.Event()
+
+    async def forget(self, scope: Scope) -> int:
+        self.asked.set()
+        await self.let.wait()
+        return 0
+
+
+async def test_what_is_said_in_another_chat_while_one_is_forgotten_is_forgotten_too(house: House) -> None:
+    house.provider = service = Slow()
+    async with house.running() as chat:
+        await tell(house, "hello", "bob", shows="you said: hello")
+        chat.say("/forgetme yes", "bob")
+        await service.asked.wait()
+        await tell(house, saving("Bob likes rock"), "bob2", sender="bob", shows='"success": true')
+        service.let.set()
+        await chat.sees("14 characters of notes", "bob")
+        await tell(house, "/memory show", "bob2", sender="bob", shows="nothing yet")
+        await tell(house, "do you know me?", "bob2", sender="bob", shows="you said: do you know me?")
+        assert len(house.model.asked[-1]) == 2
+
+
+@pytest.mark.parametrize("command", ["/stop", "/new"])
+async def test_a_forgetting_can_be_stopped(house: House, command: str) -> None:
+    house.provider = service = Slow()
+    async with house.running() as chat:
+        await tell(house, "hello", "bob", shows="you said: hello")
+        chat.say("/forgetme yes", "bob")
+        await service.asked.wait()
+        await tell(house, command, "bob", shows="Stopped.")
+        service.let.set()
+        await tell(house, "are you there?", "bob", shows="you said: are you there?")
+
+
+async def test_a_conversation_that_was_left_before_its_first_answer_is_forgotten_too(house: House) -> None:
+    async with house.running() as chat:
+        house.model.gate.clear()
+        chat.say("my secret is tulip", "bob")
+        await house.model.begun.wait()
+        await tell(house, "/new", "bob", shows="A new conversation")
+        house.model.gate.set()
+        await tell(house, "/forgetme yes", "bob", shows="1 conversations with 2 messages")
 
 
 async def test_a_guest_who_is_forgotten_takes_nothing_from_notes_that_are_everybodys(small: House) -> None:
