@@ -21,7 +21,7 @@ from gateway.errors import StorageError
 log = logging.getLogger(__name__)
 
 BLOCKED = "[BLOCKED:"
-"""How an entry begins that is shown in place of one with a threat in it; also the reference's."""
+"""How an entry begins that is shown in place of one with a threat in it; the scan finds nothing in such an entry."""
 
 Allowed = Callable[[], Awaitable[Set[str]]]
 """Reads the handles of the entries that their owner lets pass, whatever the scan finds."""
@@ -174,7 +174,7 @@ def _threats(text: str) -> tuple[str, ...]:
 
 
 def _found(entries: Set[str]) -> dict[str, tuple[str, ...]]:
-    return {entry: () if entry.startswith(BLOCKED) else _threats(entry) for entry in entries}
+    return {entry: _threats(entry) for entry in entries}
 
 
 def concerns(sheet: Sheet, limit: int, *, blocked: bool = True) -> list[str]:

@@ -163,6 +163,11 @@ async def test_an_attack_that_is_there_is_shown_by_name_only_and_can_be_dropped(
     assert desktop.text().strip() == "fine"
 
 
+async def test_an_attack_does_not_pass_as_one_that_was_blocked_already(desktop: Desktop) -> None:
+    desktop.write(f"[BLOCKED: long ago] {ATTACK}")
+    assert ATTACK not in str(await desktop.call(action="read"))
+
+
 async def test_an_entry_that_its_owner_lets_pass_is_shown(desktop: Desktop) -> None:
     desktop.write(ATTACK)
     store = desktop.memories.store(HOME)
