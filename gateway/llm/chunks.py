@@ -19,6 +19,7 @@ import orjson
 
 from gateway.contracts.model import Completed, Ending
 from gateway.errors import BadResponse
+from gateway.llm.faults import BrokenOff
 from gateway.messages import ToolCall, Usage
 from gateway.types import clean
 
@@ -81,7 +82,7 @@ class Answer:
     def completed(self) -> Completed:
         """Return the whole answer; raise `BadResponse` where the stream ended before the answer did."""
         if not self._ending:
-            raise BadResponse("the model's answer was cut off in the middle")
+            raise BrokenOff("the model's answer was cut off in the middle")
         calls = self._named()
         return Completed("".join(self._text), calls, self._usage, ENDINGS.get(self._ending.lower(), "stop"))
 

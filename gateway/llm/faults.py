@@ -70,6 +70,14 @@ class ModelUnknown(ModelRefused):
     """The endpoint has no such model: asking it again will not help, another endpoint may have one."""
 
 
+class ModelUnreachable(ModelBusy):
+    """There was no connection to the endpoint: it is asked again like a busy one, but nothing is given up for it."""
+
+
+class BrokenOff(BadResponse):
+    """The connection went while the model answered: as with one that was never there, nothing is given up for it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """What an endpoint answered: the status (0 inside a stream), the headers and the JSON, or the text that is none."""

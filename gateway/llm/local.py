@@ -19,10 +19,10 @@ from typing import Any, Self
 from gateway.child import Child
 from gateway.contracts.model import Model, ModelPiece
 from gateway.contracts.tool import ToolSpec
-from gateway.errors import BadResponse, ModelBusy, ModelRefused
+from gateway.errors import ModelBusy, ModelRefused
 from gateway.llm.chunks import Answer
 from gateway.llm.endpoint import Endpoint
-from gateway.llm.faults import Refusal, fault
+from gateway.llm.faults import BrokenOff, Refusal, fault
 from gateway.llm.wire import request_body
 from gateway.messages import Message, TextDelta
 
@@ -147,7 +147,7 @@ class LocalModel(Model):
         finally:
             child.drop(number)
         if not child.running and not answer.ended:
-            raise BadResponse("the offline model ended in the middle of its answer")
+            raise BrokenOff("the offline model ended in the middle of its answer")
         if text := answer.rest():
             yield TextDelta(text)
         yield answer.completed()

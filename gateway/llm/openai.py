@@ -34,7 +34,7 @@ from gateway.contracts.tool import ToolSpec
 from gateway.errors import BadResponse, ConfigError, ContextOverflow, ModelBusy, ModelError, ModelRefused
 from gateway.llm.chunks import Answer
 from gateway.llm.endpoint import Asking, Endpoint
-from gateway.llm.faults import Refusal, fault
+from gateway.llm.faults import BrokenOff, ModelUnreachable, Refusal, fault
 from gateway.llm.windows import DEFAULT, known_window, listed
 from gateway.llm.wire import request_body
 from gateway.messages import Message, TextDelta
@@ -235,9 +235,9 @@ class OpenAIModel(Model):
         if isinstance(error, APITimeoutError) and not isinstance(error.__cause__, httpx2.ConnectTimeout):
             return ModelBusy(f"{host} was silent for {self._asking.timeout:g} s")
         if begun:
-            return BadResponse(f"the connection to {host} broke in the middle of the answer")
+            return BrokenOff(f"the connection to {host} broke in the middle of the answer")
         cause = _system_words(error) or self.endpoint.quoted(str(error.__cause__ or error))
-        return ModelBusy(f"{host} cannot be reached" + (f" ({cause})" if cause else ""))
+        return ModelUnreachable(f"{host} cannot be reached" + (f" ({cause})" if cause else ""))
 
 
 def _system_words(error: BaseException | None) -> str:

@@ -20,7 +20,7 @@ from gateway.errors import (
     ModelError,
     ModelRefused,
 )
-from gateway.llm.faults import ModelUnknown
+from gateway.llm.faults import BrokenOff, ModelUnknown, ModelUnreachable
 from gateway.messages import Message, TextDelta, ToolCall
 from tests.fakes.openai_server import KEY, OpenAIServer
 from tests.unit.llm.conftest import Make
@@ -198,15 +198,19 @@ async def test_any_other_refusal_repeats_the_words_but_not_the_key(make: Make, s
     assert str(error).endswith("refuses the request (400): the key [key] is not allowed to sing")
 
 
-@pytest.mark.parametrize("kind", ["truncate", "malformed", "disconnect"])
+@pytest.mark.parametrize(
+    ("kind", "told"), [("truncate", BrokenOff), ("malformed", BadResponse), ("disconnect", BrokenOff)]
+)
 @pytest.mark.parametrize("after", [0, 2])
-async def test_a_stream_that_breaks_is_a_bad_response(make: Make, server: OpenAIServer, kind: str, after: int) -> None:
+async def test_a_stream_that_breaks_is_a_bad_response(
+    make: Make, server: OpenAIServer, kind: str, told: type[BadResponse], after: int
+) -> None:
     server.fault(kind, after=after)
     shown = 0
-    with pytest.raises(BadResponse):
+    with pytest.raises(BadResponse) as raised:
         async for _ in make().stream(HELLO):
             shown += 1
-    assert shown == after
+    assert (shown, type(raised.value)) == (after, told)
 
 
 @pytest.mark.parametrize("chunk", ["null", "[]", "7", "[" * 100_000, '{"a": ' + "9" * 5000 + "}", "\ufeff{}", "NaN"])
@@ -260,7 +264,7 @@ async def test_an_endpoint_that_is_down_is_named_by_its_host(make: Make) -> None
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
         error = await failure(make(url=f"http://127.0.0.1:{port}/v1"))
-    assert isinstance(error, ModelBusy)
+    assert isinstance(error, ModelUnreachable)
     assert str(error) == f"127.0.0.1:{port} cannot be reached (Connection refused)"
 
 
