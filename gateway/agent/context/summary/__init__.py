@@ -1,0 +1,1 @@
+"""What stands for messages that were compressed: written by a model, or without one; checked, and signed over."""

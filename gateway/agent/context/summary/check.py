@@ -1,0 +1,227 @@
+"""A summary held against what it replaces: what it does not say, and how much of what matters it does. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice, takewhile
+from typing import Literal
+
+from gateway.agent.context.rows import Row
+from gateway.agent.context.summary import marks
+from gateway.agent.context.summary.clip import line
+from gateway.agent.context.summary.sample import places
+from gateway.agent.context.summary.serialise import Redact
+from gateway.agent.context.summary.spoken import SCAFFOLDING, answered, said
+
+LOOK = 60_000
+"""Characters that are looked at of what people wrote, and as many of what was answered: the newest, and samples."""
+EACH = 4_000
+"""Characters of one message that are looked at."""
+ITEMS = 12
+"""Things of one kind that are looked for, the newest; the first request is one of them."""
+NEWEST = 6
+"""Messages at the end in which the next step stands."""
+CALLERS = 2_000
+"""Messages at the end whose calls are looked at for paths."""
+COMMAND = 80
+"""Characters of a command."""
+LINE = 160
+"""Characters of the line that is quoted around a number or a name."""
+
+Kind = Literal["goal", "constraint", "decision", "next step", "question", "progress", "path", "number", "name"]
+KINDS: tuple[Kind, ...] = (
+    "next step", "question", "constraint", "decision", "goal", "number", "path", "name", "progress",
+)  # fmt: skip
+"""In the order in which what is missing is quoted, as long as there is room."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """
+    Something that matters, to the letter, in at most 300 characters.
+
+    `needle` is the part of it that a summary has to say to the letter; "" where it has to say the same as the whole.
+    """
+
+    kind: Kind
+    text: str
+    needle: str = ""
+
+    def within(self, text: str) -> bool:
+        """Say whether a text has it to the letter."""
+        return (self.needle or self.text) in text
+
+    def __str__(self) -> str:
+        return f"[{self.kind}] {' '.join(self.text.split())}"
+
+
+@dataclass(frozen=True, slots=True)
+class Anchors:
+    """
+    What a check found.
+
+    `score` is from 0 to 1: of each kind of thing that matters the share that the summary says, and of these the mean;
+    1 where nothing that matters was found. `items` are what it does not say, the most important first. `shares` is the
+    share of each kind that it says.
+    """
+
+    score: float
+    items: tuple[Item, ...] = ()
+    shares: dict[Kind, float] = field(default_factory=dict)
+
+
+def missing(
+    summary: str,
+    rows: Sequence[Row],
+    redact: Redact,
+    *,
+    later: Sequence[Row] = (),
+    carried: Iterable[str] = (),
+    first: bool = True,
+) -> Anchors:
+    """
+    Hold a summary against the messages it stands for.
+
+    `later` are the messages that stay behind it: names are looked for only where these use them. `carried` are anchors
+    that the summary before this one quoted. `first` says that there was none: only then is the first request the goal.
+    Nothing of the lines is secret to `redact`. What is looked at is bounded, so that the time hardly grows with the
+    number of messages.
+    """
+    folded, known = summary.casefold(), marks.stems(summary)
+    found: dict[Kind, list[bool]] = {}
+    lost: list[Item] = []
+    for item in _items(rows, later, redact, first=first):
+        there = _there(item, folded) if item.needle else marks.says(known, item.text)
+        found.setdefault(item.kind, []).append(there)
+        if not there:
+            lost.append(item)
+    shares = {kind: sum(there) / len(there) for kind, there in found.items()}
+    lost += [item for item in map(_read, carried) if not marks.says(known, item.text)]
+    return Anchors(sum(shares.values()) / len(shares) if shares else 1.0, tuple(lost), shares)
+
+
+def _read(line: str) -> Item:
+    """Read what another summary quoted."""
+    kind, mark, text = line.removeprefix("[").partition("] ")
+    return Item(next((known for known in KINDS if mark and known == kind), "progress"), text or line)
+
+
+def _there(item: Item, folded: str) -> bool:
+    needle = item.needle.casefold()
+    if item.kind != "number":
+        return needle in folded
+    return re.search(rf"(?<!\d){re.escape(needle)}(?!\d)", folded) is not None
+
+
+def _items(rows: Sequence[Row], later: Sequence[Row], redact: Redact, *, first: bool) -> list[Item]:
+    asked = _looked([row for row in rows if row.asks and not row.message.text.startswith(SCAFFOLDING)], redact)
+    spoken = _looked([row for row in rows if row.visible], redact)
+    by_kind: dict[Kind, list[Item]] = {
+        "goal": _goal(asked, first=first),
+        "constraint": _sentences("constraint", asked, marks.BINDS.search),
+        "decision": _sentences("decision", [*spoken, *asked], marks.DECIDES.search),
+        "next step": _sentences("next step", spoken[-NEWEST:], marks.GOES_ON.search),
+        "question": _questions(asked, spoken, rows, later),
+        "progress": _progress(rows, redact),
+        "path": _paths(rows, [*spoken, *asked], redact),
+        "number": _numbers(asked),
+        "name": _names([*spoken, *asked], later),
+    }
+    return [item for kind in KINDS for item in by_kind[kind]]
+
+
+def _looked(rows: Sequence[Row], redact: Redact) -> list[str]:
+    """Return the texts that are looked at, in order."""
+    weights = [min(len(row.message.content), EACH) for row in rows]
+    chosen = (rows[place] for start, end in places(weights, LOOK) for place in range(start, end))
+    return [redact(said(row.message)[: 2 * EACH])[:EACH] for row in chosen]
+
+
+def _goal(asked: Sequence[str], *, first: bool) -> list[Item]:
+    texts = [*asked[:first], *asked[-1:]]
+    opening = (next(marks.sentences(text), "") for text in dict.fromkeys(texts))
+    return [Item("goal", sentence) for sentence in opening if sentence]
+
+
+def _sentences(kind: Kind, texts: Sequence[str], matters: Callable[[str], object]) -> list[Item]:
+    found: list[Item] = []
+    for text in reversed(texts):
+        found += [Item(kind, sentence) for sentence in marks.sentences(text) if matters(sentence)]
+        if len(found) >= ITEMS:
+            break
+    return _distinct(found)
+
+
+def _questions(asked: Sequence[str], spoken: Sequence[str], rows: Sequence[Row], later: Sequence[Row]) -> list[Item]:
+    """Find what was asked last and not answered, by either side."""
+    if not answered([*rows, *takewhile(lambda row: not row.asks, later)]):
+        return _sentences("question", asked[-1:], _asks)
+    if answered(rows) and not any(row.asks for row in later):
+        return _sentences("question", spoken[-1:], _asks)
+    return []
+
+
+def _asks(sentence: str) -> bool:
+    return sentence.rstrip("…").endswith(("?", "？"))
+
+
+def _progress(rows: Sequence[Row], redact: Redact) -> list[Item]:
+    """Find what tools were called to do, by the file or the command."""
+    found: list[Item] = []
+    for row in reversed(rows):
+        for call in row.message.calls:
+            if ran := line(redact(marks.command(call.arguments)[:EACH]), COMMAND):
+                found.append(Item("progress", f"{call.name}: {ran}"))
+            elif path := redact(next(iter(marks.called_paths(call.arguments)), "")):
+                found.append(Item("progress", f"{call.name}: {path}", path))
+        if len(found) >= ITEMS:
+            break
+    return _distinct(found)
+
+
+def _paths(rows: Sequence[Row], texts: Sequence[str], redact: Redact) -> list[Item]:
+    """Find the paths that people and the agent wrote, and those that tools were given, the newest first."""
+    told = (path for text in reversed(texts) for path in marks.paths(text))
+    calls = (call for row in reversed(rows[-CALLERS:]) for call in row.message.calls)
+    called = (redact(path) for call in calls for path in marks.called_paths(call.arguments))
+    found = [*islice(dict.fromkeys(told), ITEMS), *islice(called, ITEMS)]
+    return [Item("path", path, path) for path in islice(dict.fromkeys(found), ITEMS)]
+
+
+def _numbers(asked: Sequence[str]) -> list[Item]:
+    found = ((number, text) for text in reversed(asked) for number in marks.numbers(text))
+    return _with_lines("number", found)
+
+
+def _names(texts: Sequence[str], later: Sequence[Row]) -> list[Item]:
+    """Find names that what stays uses, where the person or the agent has used them before."""
+    used = dict.fromkeys(name for row in later[-40:] for name in marks.names(said(row.message)[:EACH]))
+    found = ((name, text) for name in used for text in reversed(texts) if name in text)
+    return _with_lines("name", found)
+
+
+def _with_lines(kind: Kind, found: Iterable[tuple[str, str]]) -> list[Item]:
+    items: dict[str, Item] = {}
+    for needle, text in found:
+        if needle not in items:
+            items[needle] = Item(kind, _line_of(needle, text), needle)
+            if len(items) == ITEMS:
+                break
+    return list(items.values())
+
+
+def _line_of(needle: str, text: str) -> str:
+    """Return the line of a text in which something stands, cut around it."""
+    at = text.find(needle)
+    start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+    end = len(text) if end < 0 else end
+    if end - start > LINE:
+        start = max(start, min(at - LINE // 3, end - LINE))
+        end = min(end, start + max(LINE, len(needle)))
+    return text[start:end].strip()
+
+
+def _distinct(items: Iterable[Item]) -> list[Item]:
+    return list({item.text: item for item in items}.values())[:ITEMS]

@@ -1,0 +1,58 @@
+"""What is to be summed up, and how much room a summary has. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from gateway.agent.context.rows import Row
+from gateway.agent.context.summary.spoken import asks
+
+LEAST, MOST = 2_000, 10_000
+"""Tokens of a summary; the reference's, like the shares."""
+SHARE, WINDOW_SHARE = 0.20, 0.05
+"""Of what is summed up, and of the window, that a summary may take."""
+SMALL_SHARE = 0.125
+"""Of a window so small that even the least would fill it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """
+    One summary to be made.
+
+    `rows` are what it stands for, in order, and `tokens` the estimate of each; a summary among them is passed over:
+    its text comes as `previous`, with or without the marks around it ("" for the first one). `target` is the tokens
+    the model should aim for (see `target`), `room` the tokens that may follow the model's text, quoted to the letter.
+    `later` are the messages that stay behind it. `asked` says whether a person ever wrote anything in this session.
+    `memory` is what a memory service adds. `search` says whether the agent can look things up in what was said.
+    """
+
+    rows: Sequence[Row]
+    tokens: Sequence[int]
+    target: int
+    room: int
+    previous: str = ""
+    later: Sequence[Row] = ()
+    asked: bool = True
+    focus: str = ""
+    memory: str = ""
+    today: date | None = None
+    search: bool = True
+
+    @property
+    def spoken_to(self) -> list[str]:
+        """What people wrote, in order, as far as it is known: what is summed up and what stays."""
+        return [*asks(self.rows), *asks(self.later)]
+
+
+def target(content: int, window: int) -> int:
+    """
+    Return the tokens to aim for: a fifth of the content between 2,000 and 10,000, and at most 5 % of the window.
+
+    `content` and `window` (the conversation's model) are in tokens. The reference's 2,000 hold where the window has
+    16,000 or more, and never more than half of the content.
+    """
+    wished = max(LEAST, min(int(content * SHARE), int(window * WINDOW_SHARE), MOST))
+    return max(1, min(wished, int(window * SMALL_SHARE), content // 2))
