@@ -21,6 +21,8 @@ MEMORY = "memory"
 APPLYING_SECONDS = 60.0
 """How long one process may take to carry a write out before it waits again."""
 SUMMARY_CHARS = 100
+_GONE = {"payload": "", "summary": ""}
+"""What was decided keeps nothing of what it was about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +91,13 @@ def begin(connection: Connection, id: str, by: str) -> bool:
 
 def end(connection: Connection, id: str, state: str) -> None:
     """Say what became of a write that was taken: approved, or waiting again."""
-    connection.execute(update(pending).where(pending.c.id == id, pending.c.state == "applying").values(state=state))
+    values = {"state": state} if state == "waiting" else {"state": state, **_GONE}
+    connection.execute(update(pending).where(pending.c.id == id, pending.c.state == "applying").values(**values))
 
 
 def reject(connection: Connection, id: str, by: str) -> bool:
     """Drop a write; False where somebody else decided first."""
-    row = update(pending).where(pending.c.id == id, _open()).values(state="rejected", decided=now(), by=by)
+    row = update(pending).where(pending.c.id == id, _open()).values(state="rejected", decided=now(), by=by, **_GONE)
     return connection.execute(row).rowcount == 1
 
 
