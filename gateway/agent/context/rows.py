@@ -37,4 +37,3 @@ class Row:
     def visible(self) -> bool:
         """Say whether this is an answer that a person has read."""
         return self.message.role == "assistant" and not self.summary and bool(self.message.text.strip())
-
