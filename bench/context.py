@@ -1,0 +1,75 @@
+"""What shortening a long conversation takes."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+
+from gateway.agent.context import prune as pruning
+from gateway.agent.context.rows import Row
+from gateway.llm.tokens.messages import Estimates, estimate
+from gateway.messages import Message, ToolCall
+
+Figures = dict[str, float | int | str]
+
+MESSAGES = 20_000
+TAIL = 20
+LINE = "The build went on, and wrote what it did: module compiled, 3 tests passed.\n"
+
+
+async def prune() -> Figures:
+    """20,000 messages (15 MB) of which two in five are results of tools, as the first phase of a compression."""
+    history = conversation(MESSAGES)
+    tokens = Estimates().each([row.message for row in history])
+    budget = sum(tokens[-TAIL:])
+    taken = []
+    for _ in range(7):
+        history = conversation(MESSAGES)  # anew, since a text keeps its hash
+        began = time.perf_counter()
+        changed = pruning.prune(history, MESSAGES - TAIL, budget=budget, tokens=tokens, count=estimate)
+        taken.append((time.perf_counter() - began) * 1000)
+    left = sum(_weight(changed.get(place, row.message)) for place, row in enumerate(history))
+    return {
+        "ms": round(statistics.median(taken), 1),
+        "goal_ms": 100,
+        "mb": round(sum(_weight(row.message) for row in history) / 1e6, 1),
+        "mb_left": round(left / 1e6, 1),
+        "rewritten": len(changed),
+        "ratio": round(statistics.median(taken) / 100, 2),
+    }
+
+
+def conversation(count: int) -> list[Row]:
+    """Return a conversation of at least `count` messages: a question, four calls with their results, an answer."""
+    said: list[Message] = []
+    while len(said) < count:
+        said.append(Message("user", f"Please look at part {len(said)} of it. " * 4))
+        for _ in range(4):
+            name, arguments, result = _use(len(said) // 2, len(said))
+            call = ToolCall(f"call_{len(said)}", name, json.dumps(arguments))
+            said += [Message("assistant", "", (call,)), Message("tool", result, call_id=call.id, name=name)]
+        said.append(Message("assistant", "That part is done. " * 10))
+    return [Row(number, message) for number, message in enumerate(said, 1)]
+
+
+def _use(kind: int, number: int) -> tuple[str, dict[str, object], str]:
+    """Return a tool, the arguments of a call and its result; every fifth command fails."""
+    if kind % 4 == 0:
+        output = {"output": f"{number}\n{LINE * 24}", "exit_code": int(number % 5 == 0), "error": None}
+        return "terminal", {"command": f"make part{number}\nls"}, json.dumps(output)
+    if kind % 4 == 1:
+        return "read_file", {"path": f"src/file{number}.py"}, f"1|{number}\n{LINE * 26}"
+    if kind % 4 == 2:
+        path = f"src/file{number}.py"
+        return (
+            "write_file",
+            {"path": path, "content": f"{number}\n{LINE * 22}"},
+            f"wrote '{path}': 23 lines, 1,650 bytes",
+        )
+    issues = [{"id": number + place, "title": "Something of an issue", "body": "x" * 70} for place in range(16)]
+    return "mcp_github_list_issues", {"repo": "a/b", "page": number}, json.dumps(issues)
+
+
+def _weight(message: Message) -> int:
+    return len(message.content) + sum(len(call.arguments) for call in message.calls)
