@@ -13,9 +13,9 @@ from gateway.agent.context.summary import marks
 from gateway.agent.context.summary.clip import line
 from gateway.agent.context.summary.sample import places
 from gateway.agent.context.summary.serialise import Redact
-from gateway.agent.context.summary.spoken import SCAFFOLDING, answered, said
+from gateway.agent.context.summary.spoken import answered, asks, said
 
-LOOK = 60_000
+LOOK = 30_000
 """Characters that are looked at of what people wrote, and as many of what was answered: the newest, and samples."""
 EACH = 4_000
 """Characters of one message that are looked at."""
@@ -93,12 +93,12 @@ def missing(
     found: dict[Kind, list[bool]] = {}
     lost: list[Item] = []
     for item in _items(rows, later, redact, first=first):
-        there = _there(item, folded) if item.needle else marks.says(known, item.text)
+        there = _there(item, folded, known)
         found.setdefault(item.kind, []).append(there)
         if not there:
             lost.append(item)
     shares = {kind: sum(there) / len(there) for kind, there in found.items()}
-    lost += [item for item in map(_read, carried) if not marks.says(known, item.text)]
+    lost += [item for item in map(_read, carried) if not _there(item, folded, known)]
     return Anchors(sum(shares.values()) / len(shares) if shares else 1.0, tuple(lost), shares)
 
 
@@ -108,7 +108,10 @@ def _read(line: str) -> Item:
     return Item(next((known for known in KINDS if mark and known == kind), "progress"), text or line)
 
 
-def _there(item: Item, folded: str) -> bool:
+def _there(item: Item, folded: str, known: set[str]) -> bool:
+    """Say whether a summary, in small letters and by its stems, says it."""
+    if not item.needle:
+        return item.text.casefold() in folded or marks.says(known, item.text)
     needle = item.needle.casefold()
     if item.kind != "number":
         return needle in folded
@@ -116,13 +119,13 @@ def _there(item: Item, folded: str) -> bool:
 
 
 def _items(rows: Sequence[Row], later: Sequence[Row], redact: Redact, *, first: bool) -> list[Item]:
-    asked = _looked([row for row in rows if row.asks and not row.message.text.startswith(SCAFFOLDING)], redact)
+    asked = _looked([row for row in rows if asks(row)], redact)
     spoken = _looked([row for row in rows if row.visible], redact)
     by_kind: dict[Kind, list[Item]] = {
         "goal": _goal(asked, first=first),
-        "constraint": _sentences("constraint", asked, marks.BINDS.search),
-        "decision": _sentences("decision", [*spoken, *asked], marks.DECIDES.search),
-        "next step": _sentences("next step", spoken[-NEWEST:], marks.GOES_ON.search),
+        "constraint": _sentences("constraint", asked, marks.BINDS),
+        "decision": _sentences("decision", [*spoken, *asked], marks.DECIDES),
+        "next step": _sentences("next step", spoken[-NEWEST:], marks.GOES_ON),
         "question": _questions(asked, spoken, rows, later),
         "progress": _progress(rows, redact),
         "path": _paths(rows, [*spoken, *asked], redact),
@@ -145,10 +148,11 @@ def _goal(asked: Sequence[str], *, first: bool) -> list[Item]:
     return [Item("goal", sentence) for sentence in opening if sentence]
 
 
-def _sentences(kind: Kind, texts: Sequence[str], matters: Callable[[str], object]) -> list[Item]:
+def _sentences(kind: Kind, texts: Sequence[str], matters: Callable[[str], bool]) -> list[Item]:
     found: list[Item] = []
     for text in reversed(texts):
-        found += [Item(kind, sentence) for sentence in marks.sentences(text) if matters(sentence)]
+        if matters(text):
+            found += [Item(kind, sentence) for sentence in marks.sentences(text) if matters(sentence)]
         if len(found) >= ITEMS:
             break
     return _distinct(found)
@@ -163,8 +167,8 @@ def _questions(asked: Sequence[str], spoken: Sequence[str], rows: Sequence[Row],
     return []
 
 
-def _asks(sentence: str) -> bool:
-    return sentence.rstrip("…").endswith(("?", "？"))
+def _asks(text: str) -> bool:
+    return "?" in text or "？" in text
 
 
 def _progress(rows: Sequence[Row], redact: Redact) -> list[Item]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 from gateway.agent.context.rows import Row
 from gateway.agent.context.summary import marks
@@ -38,7 +38,7 @@ from gateway.agent.context.summary.sections import (
     split,
 )
 from gateway.agent.context.summary.serialise import Redact
-from gateway.agent.context.summary.spoken import asks, said
+from gateway.agent.context.summary.spoken import asked, said
 from gateway.agent.context.summary.words import Words, words
 
 MOST = 8_000
@@ -76,9 +76,8 @@ def fallback(job: Job, reason: str, redact: Redact) -> str:
     before = earlier(job.previous)
     old = {part.heading: part.text for part in split(before.body)}
     bare = old if DROPPED in old else {}
-    spoken = asks(job.rows)
-    speech = words(job.spoken_to or before.asks[::-1])
-    asked = _shortened([*reversed(spoken), *before.asks], redact)
+    speech = words(chain(job.asked_newest, before.asks))
+    quotes = _shortened([*asked(job.rows), *before.asks], redact)
     turns = [row for row in job.rows if not row.summary]
     lists = {
         ACTIONS: _merged(bare, ACTIONS, _acted(turns, speech, redact), ACTED),
@@ -86,8 +85,8 @@ def fallback(job: Job, reason: str, redact: Redact) -> str:
         FILES: _merged(bare, FILES, _paths(turns, redact), PATHS),
     }
     fixed = {
-        TASK: _task(asked, speech, nobody=not job.asked),
-        GOAL: _goal(asked, speech, reason),
+        TASK: _task(quotes, speech, nobody=not job.asked),
+        GOAL: _goal(quotes, speech, reason),
         CONSTRAINTS: "\n".join(f"- {text}" for text in (speech.newer, speech.repeat, speech.secrets)),
         STATE: speech.unknown,
         DECISIONS: speech.none,
@@ -96,7 +95,7 @@ def fallback(job: Job, reason: str, redact: Redact) -> str:
         SKILLS: _skills(turns, before),
         SNAPSHOT: clip(old.get(SNAPSHOT, ""), BEFORE) if bare else redact(_flat(before.body)),
     }
-    end = _end(job, asked, before.anchors, speech)
+    end = _end(job, quotes, before.anchors, speech)
     room = MOST - len(end) - sum(len(name) + len(text) + 6 for name, text in fixed.items()) - sum(map(len, lists)) - 80
     share = min(ITEM, spread([len(text) + 4 for items in lists.values() for text in items], room))
     fixed |= {name: _listed(items, share, speech, numbered=name == ACTIONS) for name, items in lists.items()}
@@ -110,11 +109,11 @@ ORDER = (
 )  # fmt: skip
 
 
-def _end(job: Job, asked: Sequence[str], anchors: Iterable[str], speech: Words) -> str:
+def _end(job: Job, quotes: Sequence[str], anchors: Iterable[str], speech: Words) -> str:
     """Return what the next summary carries on to the letter, and where the rest can be found."""
     parts = [Section(RECOVERY, speech.recovery if job.search else speech.recovery_bare)]
-    if asked:
-        parts.insert(0, Section(MESSAGES, f"{speech.messages}\n\n{quoted(asked)}"))
+    if quotes:
+        parts.insert(0, Section(MESSAGES, f"{speech.messages}\n\n{quoted(quotes)}"))
     if lines := _first([f"- {text}" for text in anchors], MARKS):
         parts.insert(0, Section(ANCHORS, "\n".join(lines)))
     return joined(parts)
@@ -130,15 +129,15 @@ def _first(texts: Iterable[str], room: int) -> list[str]:
     return kept
 
 
-def _task(asked: Sequence[str], speech: Words, *, nobody: bool) -> str:
-    if asked:
-        return f"{speech.asked_last} {line(asked[0], ITEM)!r}"
+def _task(quotes: Sequence[str], speech: Words, *, nobody: bool) -> str:
+    if quotes:
+        return f"{speech.asked_last} {line(quotes[0], ITEM)!r}"
     return NOBODY if nobody else speech.unknown
 
 
-def _goal(asked: Sequence[str], speech: Words, reason: str) -> str:
+def _goal(quotes: Sequence[str], speech: Words, reason: str) -> str:
     made = speech.made.format(reason=line(reason, REASON))
-    return f"{made}\n{speech.asked_first} {line(asked[-1], ITEM)!r}" if asked else made
+    return f"{made}\n{speech.asked_first} {line(quotes[-1], ITEM)!r}" if quotes else made
 
 
 def _acted(turns: Sequence[Row], speech: Words, redact: Redact) -> list[str]:

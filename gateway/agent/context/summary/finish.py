@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 
 from gateway.agent.context.summary.check import Anchors, Item, missing
 from gateway.agent.context.summary.clip import Count, clip, fit
@@ -27,7 +28,7 @@ from gateway.agent.context.summary.sections import (
     unmarked,
 )
 from gateway.agent.context.summary.serialise import Redact
-from gateway.agent.context.summary.spoken import asks, unthought
+from gateway.agent.context.summary.spoken import asked, unthought
 from gateway.agent.context.summary.words import Words, words
 
 MESSAGE, ALL_MESSAGES = 4_000, 24_000
@@ -96,16 +97,14 @@ def finish(text: str, job: Job, count: Count, redact: Redact) -> Finished | None
     size, most = count(body), sum(job.tokens) + count(job.previous) - 1
     if not body or size > most:
         return None
-    spoken = asks(job.rows)
-    speech = words(job.spoken_to or before.asks[::-1])
+    speech = words(chain(job.asked_newest, before.asks))
     room = min(job.room, most - size)
     skills = _skills(job, before, body)
     footer = _footer(speech, job, room, count)
     body = _with_skills(body, skills)
     room -= count(footer) + count(skills)
     anchors = missing(body, job.rows, redact, later=job.later, carried=before.anchors, first=not job.previous)
-    quotes = [*reversed(spoken), *before.asks]
-    record = messages(quotes, speech, redact, int(room * (1 - ANCHOR_SHARE)), count)
+    record = messages(chain(asked(job.rows), before.asks), speech, redact, int(room * (1 - ANCHOR_SHARE)), count)
     index = _index(anchors.items, record, room - count(record), count)
     whole = "\n\n".join(filter(None, (body, index, record, footer)))
     total = count(whole)
@@ -114,13 +113,15 @@ def finish(text: str, job: Job, count: Count, redact: Redact) -> Finished | None
     return Finished(whole, total, anchors) if total <= most else None
 
 
-def messages(newest_first: Sequence[str], speech: Words, redact: Redact, room: int, count: Count) -> str:
+def messages(newest_first: Iterable[str], speech: Words, redact: Redact, room: int, count: Count) -> str:
     """Write the section of what people wrote, to the letter, within the figures and `room` tokens; "" for none."""
     head = f"## {MESSAGES}\n{speech.messages}"
     room -= count(head) + 2
     left, kept = ALL_MESSAGES, list[str]()
-    for text in dict.fromkeys(newest_first):
+    for text in newest_first:
         shown = clip(redact(text), MESSAGE)
+        if shown in kept:
+            continue
         size = count(quoted([shown])) + 1
         if size > room and not kept:
             shown = fit(shown, room - FRAME, count)
@@ -140,7 +141,8 @@ def _nobody_asked(body: str) -> str:
 
 
 def _skills(job: Job, before: Earlier, body: str) -> str:
-    names = [*before.skills, *(name for row in job.rows for name in skills_in(row.message.content)), *skills_in(body)]
+    results = (row.message.content for row in job.rows if row.message.role == "tool")
+    names = [*before.skills, *(name for text in results for name in skills_in(text)), *skills_in(body)]
     return skills_text(list(dict.fromkeys(names)))
 
 

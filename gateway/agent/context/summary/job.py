@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import chain
 
 from gateway.agent.context.rows import Row
-from gateway.agent.context.summary.spoken import asks
+from gateway.agent.context.summary.spoken import asked
 
 LEAST, MOST = 2_000, 10_000
 """Tokens of a summary; the reference's, like the shares."""
@@ -42,9 +43,9 @@ class Job:
     search: bool = True
 
     @property
-    def spoken_to(self) -> list[str]:
-        """What people wrote, in order, as far as it is known: what is summed up and what stays."""
-        return [*asks(self.rows), *asks(self.later)]
+    def asked_newest(self) -> Iterator[str]:
+        """What people wrote, the newest first: of what stays, then of what is summed up."""
+        return chain(asked(self.later), asked(self.rows))
 
 
 def target(content: int, window: int) -> int:

@@ -11,7 +11,7 @@ from gateway.agent.context.summary.job import Job
 from gateway.agent.context.summary.sample import sample
 from gateway.agent.context.summary.sections import earlier
 from gateway.agent.context.summary.serialise import Redact
-from gateway.agent.context.summary.spoken import asks
+from gateway.agent.context.summary.spoken import asked
 from gateway.agent.memory.trivial import is_trivial
 
 MEMORY = 6_000
@@ -156,7 +156,7 @@ def _ahead(later: Sequence[Row], redact: Redact) -> str:
     """Say what the person writes next: not to be summed up, but it shows what will be needed."""
     shown: list[str] = []
     left = AHEAD
-    for text in reversed(asks(later)):
+    for text in asked(later):
         said = line(redact(text), min(AHEAD_EACH, left))
         if is_trivial(text) or not said:
             continue

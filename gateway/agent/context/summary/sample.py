@@ -14,6 +14,8 @@ SLICE = 1_500
 """Tokens that a slice should have."""
 FRAME = 12
 """Tokens of the label of a block and of the space between two."""
+LONG = 1_000
+"""Tokens of a message of which perhaps only a part is read."""
 GAP = "[{count} messages are left out here]"
 
 
@@ -26,7 +28,7 @@ def sample(rows: Sequence[Row], tokens: Sequence[int], budget: int, count: Count
     time depends on the budget and, by a few hundred nanoseconds each, on the number of messages.
     """
     turns = [(row, weight) for row, weight in zip(rows, tokens, strict=True) if not row.summary]
-    weights = [_weight(row, weight) for row, weight in turns]
+    weights = [FRAME + weight if weight < LONG else _weight(row, weight) for row, weight in turns]
     largest = max(1, budget // (SLICES // 2))
     parts: list[str] = []
     at = 0

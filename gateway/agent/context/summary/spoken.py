@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
 from gateway.agent.context.rows import Row
 from gateway.agent.memory.fence import NOTE_BEGINS, OPEN
@@ -31,14 +31,18 @@ def unthought(text: str) -> str:
     end; before one that closes without having begun all is thought, as some templates have it.
     """
     kept: list[str] = []
-    at, inside = 0, False
+    at, inside, prose = 0, False, False
     for tag in _TAG.finditer(text):
+        begins = _begins_line(text, tag)
         if tag[1]:
-            if inside or _begins_line(text, tag) or text[tag.end() : tag.end() + 1] in {"", "\n"}:
+            if inside or (not prose and (begins or text[tag.end() : tag.end() + 1] in {"", "\n"})):
                 at, inside = tag.end(), False
-        elif not inside and _begins_line(text, tag):
+            prose = False
+        elif not inside and begins:
             kept.append(text[at : tag.start()])
             inside = True
+        elif not inside:
+            prose = True
     if not inside:
         kept.append(text[at:])
     return "".join(kept).strip() or text if at or inside else text
@@ -56,9 +60,14 @@ def said(message: Message) -> str:
     return unthought(message.content) if message.role == "assistant" else message.content
 
 
-def asks(rows: Iterable[Row]) -> list[str]:
-    """Return what people wrote, in order; nothing of what the gateway wrote in a user's role."""
-    return [row.message.text for row in rows if row.asks and not row.message.text.startswith(SCAFFOLDING)]
+def asks(row: Row) -> bool:
+    """Say whether a person wrote this, and not the gateway in a user's role."""
+    return row.asks and not row.message.text.startswith(SCAFFOLDING)
+
+
+def asked(rows: Sequence[Row]) -> Iterator[str]:
+    """Give what people wrote, the newest first."""
+    return (row.message.text for row in reversed(rows) if asks(row))
 
 
 def answered(rows: Sequence[Row]) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 LOOK = 12
 """Messages, the newest, that the language is told by."""
@@ -146,10 +147,10 @@ GERMAN = Words(
     replaced="Dieser Text steht für {count} Nachrichten.",
 )
 
-_KANA = re.compile("[\u3040-\u30ff]")
-_HAN = re.compile("[\u3400-\u9fff]")
-_HANGUL = re.compile("[\uac00-\ud7af]")
-_CYRILLIC = re.compile("[\u0400-\u04ff]")
+_KANA = re.compile("[\u3040-\u30ff]+")
+_HAN = re.compile("[\u3400-\u9fff]+")
+_HANGUL = re.compile("[\uac00-\ud7af]+")
+_CYRILLIC = re.compile("[\u0400-\u04ff]+")
 _LATIN = re.compile("[A-Za-zÀ-ÿ]+")
 _COMMON = {
     name: frozenset(text.split("|"))
@@ -164,14 +165,14 @@ _COMMON = {
 }
 
 
-def words(texts: Sequence[str]) -> Words:
+def words(newest_first: Iterable[str]) -> Words:
     """
-    Return the sentences in the language of what a person wrote (oldest first): the last dozen messages are looked at.
+    Return the sentences in the language of what a person wrote: the newest dozen messages are looked at.
 
     Kana is Japanese, and Chinese is what has Chinese characters without it; a language of letters is told by its
     commonest words. English for all others, and where there is nothing to tell by.
     """
-    votes: Counter[str] = Counter(_language(text[:CHARS]) for text in texts[-LOOK:])
+    votes: Counter[str] = Counter(_language(text[:CHARS]) for text in islice(newest_first, LOOK))
     votes.pop("", None)
     return _WORDS[votes.most_common(1)[0][0]] if votes else ENGLISH
 
@@ -183,13 +184,13 @@ _WORDS = {
 
 def _language(text: str) -> str:
     latin = [word.casefold() for word in _LATIN.findall(text)]
-    kana, han = len(_KANA.findall(text)), len(_HAN.findall(text))
+    kana, han = _letters(_KANA, text), _letters(_HAN, text)
     # A word of letters says about as much as two Chinese characters or syllables.
     scripts = {
         "ja": kana and kana + han,
         "zh": 0 if kana > han / 8 else han,
-        "ko": len(_HANGUL.findall(text)),
-        "ru": len(_CYRILLIC.findall(text)) // 3,
+        "ko": _letters(_HANGUL, text),
+        "ru": _letters(_CYRILLIC, text) // 3,
     }
     best = max(scripts, key=lambda name: scripts[name])
     if scripts[best] >= max(1, len(latin)):
@@ -199,3 +200,7 @@ def _language(text: str) -> str:
     found["de"] += 2 * len(re.findall("[ßäöü]", text))
     best = max(found, key=lambda name: found[name])
     return best if found[best] else ""
+
+
+def _letters(script: re.Pattern[str], text: str) -> int:
+    return sum(map(len, script.findall(text)))
