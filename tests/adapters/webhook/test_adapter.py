@@ -409,11 +409,13 @@ async def test_only_who_could_have_called_is_told() -> None:
             await caller.ask("talk", "r1", {}),
             await caller.ask("talk", "r1", {"authorization": "Bearer no"}),
             await caller.ask("gh", "r1", github(b"other")),
+            await caller.ask("gh", "r1", github(b"")),
+            await caller.ask("gh", "r1", github(b"gh/r2")),
             await caller.ask("here", "r1", {"host": "evil.example"}),
         ]
-        signed = await caller.ask("gh", "r1", github(b""))
+        signed = await caller.ask("gh", "r1", github(b"gh/r1"))
         local = await caller.ask("here", "r1", HOME)
-    assert [answer.status for answer in refusals] == [401, 401, 401, 403]
+    assert [answer.status for answer in refusals] == [401, 401, 401, 401, 401, 403]
     assert "for us" not in str([answer.body for answer in refusals])
     assert [signed.body["answer"], local.body["answer"]] == ["for us", "for us"]
 
