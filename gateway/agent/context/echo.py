@@ -12,6 +12,7 @@ with a heading of a summary.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
@@ -30,7 +31,9 @@ BY_CHANCE = 12
 """Characters that an answer may have in common with the words of a header."""
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_DASHES = re.compile(r"[-‐‑‒–—―]+")
+_DASH = "[-‐‑‒–—―]"
+_DASHES = re.compile(f"{_DASH}+")
+_ENDS = re.compile(rf"summary[^\n]*?{_DASH}{{2,}}[*_]*", re.IGNORECASE)
 _LEAD = " \t\r\n>*_"
 """What may stand before a mark: white space, a quote, emphasis."""
 _SENTENCE = re.compile(r"[.;:](?: |$)")
@@ -60,31 +63,38 @@ class Echo:
 
     def feed(self, delta: str) -> str:
         """Return what may be shown now."""
-        text, self._held = self._held + delta, ""
+        return self._shown(delta, ended=False)
+
+    def flush(self) -> str:
+        """Return what was held back and is the answer's, at its end; begin anew for another one."""
+        shown = self._shown("", ended=True)
+        if self._span is not None:
+            shown += _beyond("".join(self._span))
+        self._begins, self._parts, self._span = True, False, None
+        return shown
+
+    def _shown(self, delta: str, *, ended: bool) -> str:
+        lines = deque(_LINE.findall(self._held + delta))
+        self._held = ""
         shown: list[str] = []
-        for line in _LINE.findall(text):
+        while lines:
+            line = lines.popleft()
             if self._parts and not (line := line.lstrip()):
                 continue
-            self._parts, whole = False, line.endswith("\n")
+            self._parts, whole = False, ended or line.endswith("\n")
             if self._begins and self._span is None and (begun := _header(line)):
                 self._span, self._begins = [line[begun:]], whole
             elif self._begins and not whole and _may_be_mark(line):
                 self._held = line
             elif self._begins and _is_mark(line):
                 self._parts = True
-                self._span = None if _is_mark(line, END) else self._span
+                if _is_mark(line, END):
+                    self._span = None
+                    lines.appendleft(_behind(line))
             else:
                 (shown if self._span is None else self._span).append(line)
                 self._begins = whole
         return "".join(shown)
-
-    def flush(self) -> str:
-        """Return what was held back and is the answer's, at its end; begin anew for another one."""
-        held = "" if _is_mark(self._held) else self._held
-        if self._span is not None:
-            held = "" if _is_mark(self._held, END) else _beyond("".join(self._span) + held)
-        self._held, self._begins, self._parts, self._span = "", True, False, None
-        return held
 
 
 def strip_echo(text: str) -> str:
@@ -119,6 +129,12 @@ def _is_mark(line: str, marks: tuple[str, ...] = MARKS) -> bool:
     return len(line) <= LONGEST and _plain(line).startswith(marks)
 
 
+def _behind(line: str) -> str:
+    """Return what an end mark has behind it on its line."""
+    ends = _ENDS.search(line)
+    return line[ends.end() :] if ends else ""
+
+
 def _may_be_mark(line: str) -> bool:
     """Say whether a line that is not whole yet may become a mark."""
     if len(line) > LONGEST:
@@ -129,7 +145,7 @@ def _may_be_mark(line: str) -> bool:
 
 def _beyond(text: str) -> str:
     """Return what follows a header, where no end mark came: without the words of our prefix, "" for a summary."""
-    text = _unworded(text.lstrip(f"{_LEAD}:"))
+    text = _unworded(text.lstrip("*_: \t").lstrip())
     lines = [line for line in _LINE.findall(text) if not _header(line)]
     headings = [place for place, line in enumerate(lines) if _is_heading(line)]
     return "" if len(headings) > 1 or headings[:1] == [0] else "".join(lines).lstrip()
@@ -145,5 +161,5 @@ def _unworded(text: str) -> str:
 
 
 def _is_heading(line: str) -> bool:
-    found = _HEADING.fullmatch(line)
+    found = _HEADING.fullmatch(line.lstrip("> \t"))
     return found is not None and found[1].strip().casefold() in _NAMES
