@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 
+from gateway.agent.context.frame import framed
 from gateway.agent.context.summary.check import Anchors, Item, missing
 from gateway.agent.context.summary.clip import Count, clip, fit
 from gateway.agent.context.summary.job import Job
@@ -84,7 +85,8 @@ def _closed(text: str) -> str:
 
 def finish(text: str, job: Job, count: Count, redact: Redact) -> Finished | None:
     """
-    Return the summary that a model's answer makes; None where it is empty, or not shorter than what it stands for.
+    Return the summary that a model's answer makes; None where it is empty, or the message that would hold it (`framed`)
+    is not shorter than what it stands for.
 
     A text without headings is taken as it is. Behind it come, within `job.room` tokens and as long as the whole stays
     shorter than what it replaces: pruned skills, what the check missed, what people wrote (newest first, also what the
@@ -94,7 +96,7 @@ def finish(text: str, job: Job, count: Count, redact: Redact) -> Finished | None
     body = cleaned(text, redact)
     if body and not job.asked:
         body = _nobody_asked(body)
-    size, most = count(body), sum(job.tokens) + count(job.previous) - 1
+    size, most = count(body), _replaced(job, count) - count(framed("")) - 1
     if not body or size > most:
         return None
     speech = words(chain(job.asked_newest, before.asks))
@@ -111,6 +113,11 @@ def finish(text: str, job: Job, count: Count, redact: Redact) -> Finished | None
     if total > most:
         whole, total = body, count(body)
     return Finished(whole, total, anchors) if total <= most else None
+
+
+def _replaced(job: Job, count: Count) -> int:
+    turns = (tokens for row, tokens in zip(job.rows, job.tokens, strict=True) if not row.summary)
+    return sum(turns) + count(job.previous)
 
 
 def messages(newest_first: Iterable[str], speech: Words, redact: Redact, room: int, count: Count) -> str:

@@ -80,7 +80,9 @@ def test_a_number_is_not_said_by_a_longer_one() -> None:
 
 
 def test_names_count_where_later_messages_use_them() -> None:
-    said = rows(user("The Falcon runs on host bay-7."), agent("Noted: `falcon_key` opens it."), user("And Osprey is old."))
+    said = rows(
+        user("The Falcon runs on host bay-7."), agent("Noted: `falcon_key` opens it."), user("And Osprey is old.")
+    )
     later = rows(user("restart it: use falcon_key on Falcon"))
     found = missing("nothing", said, REDACT, later=later)
     assert {item.needle: item.text for item in found.items if item.kind == "name"} == {
