@@ -15,14 +15,17 @@ if TYPE_CHECKING:
     from gateway.rooms import Rooms
 
 T = TypeVar("T")
+FEW = 3
+"""Warnings that every command repeats; a home of hermes-agent may have fifty."""
 
 
 def load_config(output: Output) -> Config:
-    """Read the configuration of the home that was named, and pass its warnings on."""
+    """Read the configuration of the home that was named, and pass its warnings on, or their number."""
     from gateway.config import load
 
     config = load(Path(output.options.home) if output.options.home else None)
-    output.warn(config.warnings)
+    many = f"{len(config.warnings)} warnings about the settings: hermes-gateway config validate lists them"
+    output.warn(config.warnings if len(config.warnings) <= FEW else [many])
     return config
 
 

@@ -128,3 +128,14 @@ def test_the_binding_of_a_session_is_its_lane(console: Console) -> None:
     console.write(lambda connection: connection.execute(update(sessions).values(ended=3.0)))
     document = console.run("sessions", "show", "s1", "--json").json
     assert (document["lane"], document["ended"]) == (LANE, "1970-01-01T00:00:03.000+00:00")
+
+
+def test_many_warnings_about_the_settings_are_one_line_that_says_where_they_are(console: Console) -> None:
+    console.write(lambda connection: None)
+    few = "compression:\n  enabled: false\n  protect_last_n: 4\n  max_attempts: 5\n"
+    console.configure(few)
+    assert console.run("sessions", "list").err.count("warning: ") == 3
+    console.configure(f"{few}  protect_first_n: 1\n")
+    ran = console.run("sessions", "list")
+    assert ran.err == "warning: 4 warnings about the settings: hermes-gateway config validate lists them\n"
+    assert console.run("config", "validate").err.count("warning: ") == 4
