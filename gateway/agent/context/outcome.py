@@ -23,7 +23,8 @@ _CODE = re.compile(r'"exit_code"\s*:\s*(-?\d{1,12})')
 _END = re.compile(r"\n?\[(?:exit code (-?\d+)|(stopped after [^\]\n]{1,80}))\]\s*\Z")
 """How our own terminal says that a command did not end well."""
 _UNCALLED = re.compile(
-    r"no command can be run here|wrong arguments for |the tool \S+ failed|there is no tool named |\S+ was not called:"
+    r"no command can be run here|wrong arguments for |there is no tool named "
+    r"|the tool \S{1,80} failed|\S{1,80} was not called:"
 )
 """How our own tools begin to say that they were not run, or broke."""
 _WRONG = (
@@ -106,21 +107,19 @@ class Result:
 
     def count(self) -> str:
         """Return how many things were found; "" where the result does not say."""
+        if isinstance(self.data, list):
+            return str(len(self.data))
+        if self.data is None:
+            cut = re.search(r'"total_count"\s*:\s*(\d{1,12})', self.text) if self._braced else None
+            return cut[1] if cut else ""
         for key in ("total_count", "total", "count"):
             if isinstance(number := self.fields.get(key), int) and not isinstance(number, bool):
                 return str(number)
-        if isinstance(self.data, list):
-            return str(len(self.data))
-        for key in _LISTED:
-            if isinstance(listed := self.fields.get(key), list):
-                return str(len(listed))
-        if self.data is None and self._braced and (found := re.search(r'"total_count"\s*:\s*(\d{1,12})', self.text)):
-            return found[1]
-        return ""
+        return next((str(len(listed)) for key in _LISTED if isinstance(listed := self.fields.get(key), list)), "")
 
     def error(self, *, ran: bool = False) -> str:
         """Return what went wrong, "" where nothing did; `ran` says that the result is what a command printed."""
-        told = _told(self.fields) or (self._last_words() if ran else "")
+        told = (_told(self.fields) if self.fields else "") or (self._last_words() if ran else "")
         if not told and self.data is None and (not ran or self.exit() == UNKNOWN):
             told = _beginning(self.text)
         if told.startswith("Traceback"):
@@ -141,7 +140,7 @@ class Result:
         if "_multimodal" in self.fields:
             return flat(_words(self.fields.get("text_summary")), 200)
         parts = self.fields.get("content") if self.fields else self.data
-        if not isinstance(parts, list) or "image" not in self.text or not any(map(_pictures, parts)):
+        if not isinstance(parts, list) or not (parts and _typed(parts[0]) and any(map(_pictures, parts))):
             return None
         return flat(" ".join(_words(part.get("text")) for part in parts if isinstance(part, dict)), 200)
 
@@ -151,6 +150,10 @@ def _parsed(text: str) -> Any:
         return orjson.loads(text)
     except ValueError:  # cut, or only like JSON; or with half a character, which its bytes cannot hold
         return None
+
+
+def _typed(part: object) -> bool:
+    return isinstance(part, dict) and "type" in part
 
 
 def _pictures(part: object) -> bool:
@@ -218,7 +221,7 @@ def _words(value: object, depth: int = 4) -> str:
 def _beginning(text: str) -> str:
     """Return the line that says what went wrong where a text begins with an error; of a traceback, the last."""
     start = text[:200].lstrip()
-    if not (_UNCALLED.match(start) or _BEGINS_WRONG.match(start)):
+    if start[:1].isdigit() or not (_UNCALLED.match(start) or _BEGINS_WRONG.match(start)):
         return ""
     if start.startswith("Traceback"):
         return text.strip()

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from gateway.agent.context.arguments import read, shrink, worth
-from gateway.agent.context.oneliners import LONGEST, one_liner, written
+from gateway.agent.context.one_liners import LONGEST, one_liner, written
 from gateway.agent.context.outcome import flat
 from gateway.agent.context.rows import Row
 from gateway.messages import Message, ToolCall
@@ -159,8 +159,13 @@ class _Pruning:
             return False
         if self._skills and self._is_skill(place):
             self._skills -= 1
-            return self._set(place, SKILL_PRUNED.format(name=_skill_name(call)))
-        return self._set(place, one_liner(call.name, call.arguments, text))
+            line = SKILL_PRUNED.format(name=_skill_name(call))
+        else:
+            line = one_liner(call.name, call.arguments, text)
+        if len(line) >= len(text):
+            return False
+        self._set(place, line)
+        return True
 
     def _shrink(self, place: int, message: Message) -> None:
         """Shorten the arguments of the calls of a message."""
@@ -178,12 +183,9 @@ class _Pruning:
     def _text(self, place: int) -> str:
         return (self.changed.get(place) or self._messages[place]).content
 
-    def _set(self, place: int, text: str) -> bool:
+    def _set(self, place: int, text: str) -> None:
         old = self._messages[place]
-        if len(text) >= len(self._text(place)):
-            return False
         self.changed[place] = Message("tool", text, call_id=old.call_id, name=old.name)
-        return True
 
 
 def _removed(found: re.Match[str]) -> str:

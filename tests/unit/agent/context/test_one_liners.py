@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gateway.agent.context.oneliners import LONGEST, one_liner, written
+from gateway.agent.context.one_liners import LONGEST, one_liner, written
 from gateway.agent.context.outcome import flat
 
 LONG = "some words of a page that a tool has read\n" * 30
