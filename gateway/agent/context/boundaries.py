@@ -61,14 +61,16 @@ def span(
 
     - Before `start` stand whole exchanges with at least `protect_first_n` messages, as far as they weigh no more than
       half the budget; none once anything was compressed.
-    - From `end` on stand as many whole groups as the budget has room for. `protect_last_n` and
-      `min_tail_user_messages` may fill it one and a half times, no more. Where all fits, only these count.
+    - From `end` on stand as many whole groups as the budget has room for, none from before an earlier summary.
+      `protect_last_n` and `min_tail_user_messages` may fill it one and a half times, no more. Where all fits, only
+      these count.
     - An exchange is cut only where the message that began it stays too, within that same bound.
     """
     start = 0 if compressed_before or any(row.summary for row in rows) else _head(rows, tokens, settings, tail_budget)
-    end = _end(rows, tokens, settings, tail_budget, start)
-    if end <= start:
-        end = _end(rows, tokens, settings, 0, start, ceiling=int(tail_budget * OVERFULL))
+    first = max(start, 1 + _last(rows, 0, len(rows), _sums_up))
+    end = _end(rows, tokens, settings, tail_budget, first)
+    if end <= first:
+        end = _end(rows, tokens, settings, 0, first, ceiling=int(tail_budget * OVERFULL))
     if end <= start:
         return None
     kept = _kept(rows, tokens, start, end, tail_budget)
@@ -125,6 +127,10 @@ def _visible(row: Row) -> bool:
     return row.visible
 
 
+def _sums_up(row: Row) -> bool:
+    return row.summary
+
+
 def _last(rows: Sequence[Row], start: int, end: int, wanted: Callable[[Row], bool]) -> int:
     """Return the last place in [start, end) of what is wanted, -1 for none."""
     return next((place for place in range(end - 1, start - 1, -1) if wanted(rows[place])), -1)
@@ -178,7 +184,7 @@ def _reach(rows: Sequence[Row], tokens: Sequence[int], start: int, ceiling: int)
         total += tokens[place]
         if total > ceiling:
             break
-        if rows[place].message.role != "tool" and not rows[place].summary:
+        if rows[place].message.role != "tool":
             found.append((place, total))
     return found
 
