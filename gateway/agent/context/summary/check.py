@@ -15,7 +15,7 @@ from gateway.agent.context.summary.sample import places
 from gateway.agent.context.summary.serialise import Redact
 from gateway.agent.context.summary.spoken import answered, asks, said
 
-LOOK = 30_000
+LOOK = 20_000
 """Characters that are looked at of what people wrote, and as many of what was answered: the newest, and samples."""
 EACH = 4_000
 """Characters of one message that are looked at."""
@@ -119,8 +119,14 @@ def _there(item: Item, folded: str, known: set[str]) -> bool:
 
 
 def _items(rows: Sequence[Row], later: Sequence[Row], redact: Redact, *, first: bool) -> list[Item]:
-    asked = _looked([row for row in rows if asks(row)], redact)
-    spoken = _looked([row for row in rows if row.visible], redact)
+    asking, speaking = list[Row](), list[Row]()
+    for row in rows:
+        if row.message.role == "user":
+            if asks(row):
+                asking.append(row)
+        elif row.message.role == "assistant" and row.visible:
+            speaking.append(row)
+    asked, spoken = _looked(asking, redact), _looked(speaking, redact)
     by_kind: dict[Kind, list[Item]] = {
         "goal": _goal(asked, first=first),
         "constraint": _sentences("constraint", asked, marks.BINDS),
@@ -160,11 +166,10 @@ def _sentences(kind: Kind, texts: Sequence[str], matters: Callable[[str], bool])
 
 def _questions(asked: Sequence[str], spoken: Sequence[str], rows: Sequence[Row], later: Sequence[Row]) -> list[Item]:
     """Find what was asked last and not answered, by either side."""
-    if not answered([*rows, *takewhile(lambda row: not row.asks, later)]):
-        return _sentences("question", asked[-1:], _asks)
-    if answered(rows) and not any(row.asks for row in later):
-        return _sentences("question", spoken[-1:], _asks)
-    return []
+    if answered(rows):
+        return [] if any(row.asks for row in later) else _sentences("question", spoken[-1:], _asks)
+    replies = takewhile(lambda row: not row.asks, later)
+    return [] if any(row.visible for row in replies) else _sentences("question", asked[-1:], _asks)
 
 
 def _asks(text: str) -> bool:

@@ -116,8 +116,11 @@ def finish(text: str, job: Job, count: Count, redact: Redact) -> Finished | None
 
 
 def _replaced(job: Job, count: Count) -> int:
-    turns = (tokens for row, tokens in zip(job.rows, job.tokens, strict=True) if not row.summary)
-    return sum(turns) + count(job.previous)
+    """Return the tokens of what a summary would stand for, the summary before it included."""
+    summaries = (
+        tokens for row, tokens in zip(job.rows, job.tokens, strict=True) if row.message.role != "tool" and row.summary
+    )
+    return sum(job.tokens) - sum(summaries) + count(job.previous)
 
 
 def messages(newest_first: Iterable[str], speech: Words, redact: Redact, room: int, count: Count) -> str:

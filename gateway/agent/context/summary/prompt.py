@@ -16,8 +16,8 @@ from gateway.agent.memory.trivial import is_trivial
 
 MEMORY = 6_000
 """Characters of what a memory service adds, as they stand in the prompt."""
-READ = 60_000
-"""Tokens of turns that are read at most, however large the window: a summary of more is no better, and costs."""
+READ = 40_000
+"""Tokens of turns that are read at most, however large the window; the reference's 160,000 characters."""
 PREVIOUS = 0.4
 """The share of the room that the previous summary may take."""
 LEAST = 200

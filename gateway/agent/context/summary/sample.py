@@ -27,7 +27,9 @@ def sample(rows: Sequence[Row], tokens: Sequence[int], budget: int, count: Count
     where something is left out, the text says of how many messages. Only what is chosen is looked at, so that the
     time depends on the budget and, by a few hundred nanoseconds each, on the number of messages.
     """
-    turns = [(row, weight) for row, weight in zip(rows, tokens, strict=True) if not row.summary]
+    turns = [
+        (row, weight) for row, weight in zip(rows, tokens, strict=True) if row.message.role == "tool" or not row.summary
+    ]
     weights = [FRAME + weight if weight < LONG else _weight(row, weight) for row, weight in turns]
     largest = max(1, budget // (SLICES // 2))
     parts: list[str] = []
