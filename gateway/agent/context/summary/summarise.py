@@ -20,7 +20,7 @@ from gateway.messages import Message, Usage
 
 DEADLINE = 600.0
 """Seconds that a summary may take, however steadily the model writes."""
-TRIES = 3
+TRIES = 4
 """Requests for one summary: each that is too long is followed by one of half the size."""
 ANSWER = 2
 """How many times the target is kept free in the window: models overrun it, and some think first."""
@@ -143,21 +143,23 @@ class _Asked:
         self.usage = Usage()
 
     async def outcome(self) -> Finished | tuple[Cause, str]:
-        share = 1.0
+        most = self._free()
         for _ in range(TRIES):
-            # The window may have shrunk meanwhile: endpoints name theirs when they refuse.
-            free = self._model.window * (1 - MARGIN) - ANSWER * self._job.target
-            text = prompt(self._job, int(free * share), self._count, self._redact)
+            text = prompt(self._job, most, self._count, self._redact)
             if not text:
                 break
             try:
                 answer = await self._model.complete([Message("user", text)])
             except ContextOverflow:
-                share /= 2
+                # The window may have shrunk meanwhile: endpoints name theirs when they refuse.
+                most = min(self._count(text) // 2, self._free())
                 continue
             self.usage += answer.usage
             return self._judged(answer)
         return Cause.TOO_LONG, f"what is to be summed up does not fit the window of {self._model.name}"
+
+    def _free(self) -> int:
+        return int(self._model.window * (1 - MARGIN)) - ANSWER * self._job.target
 
     def _judged(self, answer: Completed) -> Finished | tuple[Cause, str]:
         name = self._model.name

@@ -126,8 +126,9 @@ async def test_the_request_fits_whatever_the_window(window: int) -> None:
     assert COUNT(asked.text) < window * 0.9 - 400
 
 
-async def test_a_model_that_still_finds_it_too_long_is_asked_again_with_less() -> None:
-    model = ScriptedModel(ContextOverflow("no"), ContextOverflow("no"), Completed(GOOD), window=64_000)
+@pytest.mark.parametrize("window", [32_000, 2_000_000])
+async def test_a_model_that_still_finds_it_too_long_is_asked_again_with_less(window: int) -> None:
+    model = ScriptedModel(ContextOverflow("no"), ContextOverflow("no"), Completed(GOOD), window=window)
     made = await summarise(model, job(long_talk(5_000)), COUNT, REDACT)
     assert isinstance(made, Summary)
     first, second, third = (COUNT(messages[0].text) for messages in model.asked)
