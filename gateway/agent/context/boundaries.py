@@ -62,20 +62,16 @@ def span(
     - Before `start` stand whole exchanges with at least `protect_first_n` messages, as far as they weigh no more than
       half the budget; none once anything was compressed.
     - From `end` on stand as many whole groups as the budget has room for, none from before an earlier summary.
-      `protect_last_n` and `min_tail_user_messages` may fill it one and a half times, no more. Where all fits, only
-      these count.
+      `protect_last_n` and `min_tail_user_messages` may fill it one and a half times, no more. Where hardly anything
+      would be left to sum up, only these count.
     - An exchange is cut only where the message that began it stays too, within that same bound.
     """
     start = 0 if compressed_before or any(row.summary for row in rows) else _head(rows, tokens, settings, tail_budget)
     first = max(start, 1 + _last(rows, 0, len(rows), _sums_up))
     end = _end(rows, tokens, settings, tail_budget, first)
-    if end <= first:
+    if end <= first or _gained(rows, tokens, start, end, tail_budget) < LEAST:
         end = _end(rows, tokens, settings, 0, first, ceiling=int(tail_budget * OVERFULL))
-    if end <= start:
-        return None
-    kept = _kept(rows, tokens, start, end, tail_budget)
-    gained = sum(tokens[place] for place in range(start, end) if place not in kept and not rows[place].summary)
-    return (start, end) if gained >= LEAST else None
+    return (start, end) if _gained(rows, tokens, start, end, tail_budget) >= LEAST else None
 
 
 def parted(
@@ -105,6 +101,12 @@ def parted(
         tuple(now[place] for place in range(start, len(rows)) if place not in gone),
         {rows[place].id: message for place, message in changed.items() if place not in gone and rows[place].id},
     )
+
+
+def _gained(rows: Sequence[Row], tokens: Sequence[int], start: int, end: int, tail_budget: int) -> int:
+    """Return what that weighs which is summed up, without an earlier summary: another one takes its place."""
+    kept = _kept(rows, tokens, start, end, tail_budget)
+    return sum(tokens[place] for place in range(start, end) if place not in kept and not rows[place].summary)
 
 
 def asked(row: Row) -> bool:

@@ -101,8 +101,10 @@ def test_a_question_is_not_parted_from_its_answer() -> None:
     assert 31 in ids(divided(rows, 900, weights={30: 400}).tail)
 
 
-def test_where_all_has_room_only_what_must_stay_does() -> None:
+def test_where_all_or_nearly_all_has_room_only_what_must_stay_does() -> None:
     assert found(talk(20), 10_000) == (4, 32)
+    assert found(talk(20), 3_500) == (4, 32)
+    assert found([SUMMED_UP, *talk(20)], 10_000) == (0, 33)
 
 
 def test_what_is_not_worth_a_summary_is_left_alone() -> None:
