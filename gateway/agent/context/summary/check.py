@@ -25,6 +25,8 @@ NEWEST = 6
 """Messages at the end in which the next step stands."""
 CALLERS = 2_000
 """Messages at the end whose calls are looked at for paths."""
+USING = 20
+"""Messages of those that stay whose names are looked for."""
 COMMAND = 80
 """Characters of a command."""
 LINE = 160
@@ -205,10 +207,11 @@ def _numbers(asked: Sequence[str]) -> list[Item]:
 
 
 def _names(texts: Sequence[str], later: Sequence[Row]) -> list[Item]:
-    """Find names that what stays uses, where the person or the agent has used them before."""
-    used = dict.fromkeys(name for row in later[-40:] for name in marks.names(said(row.message)[:EACH]))
-    found = ((name, text) for name in used for text in reversed(texts) if name in text)
-    return _with_lines("name", found)
+    """Find names that what stays uses, where the person or the agent has used them before, the newest first."""
+    using = "\n".join(said(row.message)[:EACH] for row in later[-USING:])
+    used = dict.fromkeys(marks.names(using))
+    found = ((name, text) for text in reversed(texts) for name in (*used, *marks.terms(text)))
+    return _with_lines("name", ((name, text) for name, text in found if name in text and name in using))
 
 
 def _with_lines(kind: Kind, found: Iterable[tuple[str, str]]) -> list[Item]:

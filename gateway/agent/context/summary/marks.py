@@ -30,13 +30,13 @@ _NUMBER = re.compile(
 )
 _NAME = re.compile(
     r"https?://[^\s<>\"'`)\]，。、）】]{4,200}"
-    r"|[\w.+-]{1,64}@[\w-]{1,60}(?:\.[\w-]{1,30}){1,4}"
+    r"|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,60}(?:\.[\w-]{1,30}){1,4}"
     r"|(?<![\w/])[@#][A-Za-z0-9_-]{2,60}"
-    r"|`([^`\n]{2,80})`|「([^」\n]{2,60})」|《([^》\n]{2,60})》|“([^”\n]{2,60})”"
     r"|(?<![A-Za-z0-9_])(?:[A-Za-z0-9]{1,40}_[A-Za-z0-9_]{1,60}|[A-Z][a-z0-9]{1,30}(?:[A-Z][A-Za-z0-9]{0,30}){1,4}|[A-Z]{2,20}-?\d{1,10}"
     r"|(?=[0-9a-f]{0,39}\d)[0-9a-f]{7,40})(?![A-Za-z0-9_])"
     r"|(?<=[a-z,;:] )[A-ZÀ-ÞА-ЯЁ][\wÀ-ÿ]{2,40}"
 )
+_QUOTED = re.compile(r"`[^`\n]{2,60}`|「[^」\n]{2,60}」|《[^》\n]{2,60}》|“[^”\n]{2,60}”")
 _WORDS = re.compile(r"[^\W_]{1,60}")
 _DENSE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{1,200}")
 _SENTENCES = re.compile(r"[^\n.!?。！？]{0,2000}(?:[.!?](?![\s])[^\n.!?。！？]{0,500}){0,30}[.!?。！？]{0,5}")
@@ -66,7 +66,7 @@ def _begins(word: str, text: str) -> bool:
 BINDS = Marker(
     "must|never|always|only|don't|don’t|do not|avoid|prefer|require|should|no more than|at most|at least|make sure"
     "|without|deadline|budget|forbid",
-    "必须|不要|不能|不得|禁止|只能|只用|务必|一定要|优先|最多|至少|不许|别再|偏好|要求",
+    "必须|不要|不能|不得|禁止|只能|只用|务必|一定要|优先|最多|至少|不许|千万|切勿|别再|别忘|偏好|要求",
     "必ず|しないで|だけ|絶対|ないで|優先|以内|べき",
     "반드시|절대|지 마|지마|금지|만 사용|이내|우선|해야",
     "нельзя|не надо|не нужно|обязательно|только|никогда|всегда|должен|должн|долж|предпочит|не более|запрещ",
@@ -120,7 +120,12 @@ def numbers(text: str) -> list[str]:
 
 def names(text: str) -> list[str]:
     """Return what is called by a name: addresses, handles, identifiers, quoted and capitalised words."""
-    return [next(filter(None, found.groups()), found[0]) for found in _NAME.finditer(text)]
+    return [*terms(text), *_NAME.findall(text)]
+
+
+def terms(text: str) -> list[str]:
+    """Return what stands in quotation marks that are for terms, or as code."""
+    return [found[1:-1] for found in _QUOTED.findall(text)]
 
 
 def failures(text: str) -> list[str]:

@@ -91,6 +91,12 @@ def test_names_count_where_later_messages_use_them() -> None:
     }
 
 
+def test_a_name_counts_by_whichever_side_marks_it_as_one() -> None:
+    said = rows(user("张伟的报表库「天枢」也要同步。"), agent("好的。"))
+    found = missing("x", said, REDACT, later=rows(user("天枢的账号配好了吗")))
+    assert [item.needle for item in found.items if item.kind == "name"] == ["天枢"]
+
+
 def test_a_question_that_was_answered_is_not_open() -> None:
     said = rows(user("Is the mast in stock?"), agent("Yes, it is."))
     assert "question" not in {item.kind for item in missing("x", said, REDACT).items}
@@ -103,6 +109,7 @@ def test_a_question_that_was_answered_is_not_open() -> None:
     "said",
     [
         "绝对不要修改 config.yaml，必须使用 9090 端口。",
+        "千万别忘了备份 config.yaml。",
         "config.yaml は絶対に変更しないでください。",
         "config.yaml 파일은 절대 수정하지 마세요.",
         "Никогда не меняй config.yaml.",
