@@ -7,15 +7,27 @@ from collections.abc import Sequence
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gateway.agent.context.assembly import View, viewed, wire
-from gateway.agent.context.boundaries import OVERFULL, asked
+from gateway.agent.context.assembly import View, assemble, viewed, wire
+from gateway.agent.context.boundaries import OVERFULL, asked, parted
+from gateway.agent.context.echo import strip_echo
 from gateway.agent.context.frame import END_BEGINS, PREFIX
 from gateway.agent.context.rows import Row
 from gateway.agent.context.settings import CompressionSettings
 from gateway.agent.history import NO_ANSWER, repair
 from gateway.messages import Message
 from tests.fakes.model import check_strict
-from tests.unit.agent.context.conversations import SETTINGS, Session, answer, result, rounds, tokens_of, turns, user
+from tests.unit.agent.context.conversations import (
+    SETTINGS,
+    Session,
+    answer,
+    calls,
+    result,
+    rounds,
+    rows_of,
+    tokens_of,
+    turns,
+    user,
+)
 
 
 def check_usable(messages: Sequence[Message]) -> None:
@@ -60,11 +72,17 @@ def check_compressed(session: Session, budget: int, changed: dict[int, Message],
     tail = len(before) - end
     assert all(mine is row.message for mine, row in zip(after[::-1][: max(0, tail - 1)], shown[::-1], strict=False))
     assert sum(tokens_of(shown[end:])) <= budget * OVERFULL
+    if end < len(shown) and shown[end].message.role != "user":
+        begun = next(
+            (row for row in reversed(shown[start:end]) if row.message.role == "user" and not row.summary), None
+        )
+        assert begun is None or begun in parts.tail
     assert {row.id for row in assembled.rows} | assembled.view.hidden == {row.id for row in before} | {0}
     assert not {row.id for row in assembled.rows} & assembled.view.hidden
     text = "".join(message.content for message in after)
     assert text.count(PREFIX) == 1
     assert assembled.view.summary.count(END_BEGINS) == 1
+    assert strip_echo(assembled.view.summary) == ""
     assert [row for row in before if row.summary] == [row for row in parts.middle if row.summary]
     return True
 
@@ -128,6 +146,29 @@ def test_a_turn_that_is_taken_back_leaves_a_conversation(data: st.DataObject, bu
     session.say([user("once more"), answer("gladly")])
     check_usable(session.messages)
     check_compressed(session, budget, {}, SETTINGS)
+
+
+CRASHED = st.one_of(
+    st.builds(user, st.sampled_from(["", "ask", "ask"])),
+    st.builds(answer, st.sampled_from(["", "said", "said"])),
+    st.lists(st.sampled_from("abc"), max_size=3).map(lambda ids: calls(*ids)),
+    st.lists(st.sampled_from("abc"), max_size=3).map(lambda ids: calls(*ids, text="looking")),
+    st.builds(result, st.sampled_from("abcd")),
+)
+
+
+@given(st.data(), st.lists(CRASHED, max_size=14), st.sampled_from([0, 100, 1_000]))
+def test_whatever_crashes_left_is_accepted_after_a_compression(
+    data: st.DataObject, said: list[Message], budget: int
+) -> None:
+    rows = rows_of(said)
+    cut = sorted(data.draw(st.tuples(*[st.integers(0, len(rows))] * 2)))
+    assembled = assemble(parted(rows, tokens_of(rows), (cut[0], cut[1]), budget), "the summary")
+    check_usable(assembled.messages)
+    assert wire(viewed(rows, [assembled.view])) == assembled.messages
+    for wanted in (asked, lambda row: row.visible):
+        last = next((row for row in reversed(rows) if wanted(row)), None)
+        assert last is None or last.id in {row.id for row in assembled.rows}
 
 
 @example(300, 4_000)
