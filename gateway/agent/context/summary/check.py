@@ -12,8 +12,10 @@ from gateway.agent.context.rows import Row
 from gateway.agent.context.summary import marks
 from gateway.agent.context.summary.clip import line
 from gateway.agent.context.summary.sample import places
+from gateway.agent.context.summary.sections import CONSTRAINTS, DECISIONS, GOAL, Earlier, split
 from gateway.agent.context.summary.serialise import Redact
 from gateway.agent.context.summary.spoken import answered, asks, said
+from gateway.agent.context.summary.words import LANGUAGES
 
 LOOK = 20_000
 """Characters that are looked at of what people wrote, and as many of what was answered: the newest, and samples."""
@@ -32,9 +34,11 @@ COMMAND = 80
 LINE = 160
 """Characters of the line that is quoted around a number or a name."""
 
-Kind = Literal["goal", "constraint", "decision", "next step", "question", "progress", "path", "number", "name"]
+Kind = Literal[
+    "goal", "request", "constraint", "decision", "next step", "question", "progress", "path", "number", "name"
+]  # fmt: skip
 KINDS: tuple[Kind, ...] = (
-    "next step", "question", "constraint", "decision", "goal", "number", "path", "name", "progress",
+    "next step", "question", "goal", "request", "constraint", "decision", "number", "path", "name", "progress",
 )  # fmt: skip
 """In the order in which what is missing is quoted, as long as there is room."""
 
@@ -74,33 +78,38 @@ class Anchors:
     shares: dict[Kind, float] = field(default_factory=dict)
 
 
+NOTHING = Earlier()
+_NOTHING = {"None.", "None", *(speech.none for speech in LANGUAGES)}
+"""What stands in a part with nothing in it."""
+
+
 def missing(
     summary: str,
     rows: Sequence[Row],
     redact: Redact,
     *,
     later: Sequence[Row] = (),
-    carried: Iterable[str] = (),
-    first: bool = True,
+    before: Earlier = NOTHING,
 ) -> Anchors:
     """
     Hold a summary against the messages it stands for.
 
-    `later` are the messages that stay behind it: names are looked for only where these use them. `carried` are anchors
-    that the summary before this one quoted. `first` says that there was none: only then is the first request the goal.
+    `later` are the messages that stay behind it: names are looked for only where these use them. `before` is what the
+    summary before this one brings: its goal (without it the first request is the goal), its constraints and decisions
+    are looked for too, and the anchors that it quoted and this one does not say go on.
     Nothing of the lines is secret to `redact`. What is looked at is bounded, so that the time hardly grows with the
     number of messages.
     """
     folded, known = summary.casefold(), marks.stems(summary)
     found: dict[Kind, list[bool]] = {}
     lost: list[Item] = []
-    for item in _items(rows, later, redact, first=first):
+    for item in _items(rows, later, redact, before):
         there = _there(item, folded, known)
         found.setdefault(item.kind, []).append(there)
         if not there:
             lost.append(item)
     shares = {kind: sum(there) / len(there) for kind, there in found.items()}
-    lost += [item for item in map(_read, carried) if not _there(item, folded, known)]
+    lost += [item for item in map(_read, before.anchors) if not _there(item, folded, known)]
     return Anchors(sum(shares.values()) / len(shares) if shares else 1.0, tuple(lost), shares)
 
 
@@ -120,7 +129,7 @@ def _there(item: Item, folded: str, known: set[str]) -> bool:
     return re.search(rf"(?<!\d){re.escape(needle)}(?!\d)", folded) is not None
 
 
-def _items(rows: Sequence[Row], later: Sequence[Row], redact: Redact, *, first: bool) -> list[Item]:
+def _items(rows: Sequence[Row], later: Sequence[Row], redact: Redact, before: Earlier) -> list[Item]:
     asking, speaking = list[Row](), list[Row]()
     for row in rows:
         if row.message.role == "user":
@@ -129,10 +138,13 @@ def _items(rows: Sequence[Row], later: Sequence[Row], redact: Redact, *, first: 
         elif row.message.role == "assistant" and row.visible:
             speaking.append(row)
     asked, spoken = _looked(asking, redact), _looked(speaking, redact)
+    old = {part.heading: part.text for part in split(redact(before.body))}
     by_kind: dict[Kind, list[Item]] = {
-        "goal": _goal(asked, first=first),
-        "constraint": _sentences("constraint", asked, marks.BINDS),
-        "decision": _sentences("decision", [*spoken, *asked], marks.DECIDES),
+        "goal": _told("goal", old.get(GOAL, "")) or _opening("goal", asked[:1]),
+        "request": _opening("request", asked[-1:]),
+        "constraint": _sentences("constraint", asked, marks.BINDS) + _told("constraint", old.get(CONSTRAINTS, "")),
+        "decision": _sentences("decision", [*spoken, *asked], marks.DECIDES)
+        + _told("decision", old.get(DECISIONS, "")),
         "next step": _sentences("next step", spoken[-NEWEST:], marks.GOES_ON),
         "question": _questions(asked, spoken, rows, later),
         "progress": _progress(rows, redact),
@@ -150,10 +162,17 @@ def _looked(rows: Sequence[Row], redact: Redact) -> list[str]:
     return [redact(said(row.message)[: 2 * EACH])[:EACH] for row in chosen]
 
 
-def _goal(asked: Sequence[str], *, first: bool) -> list[Item]:
-    texts = [*asked[:first], *asked[-1:]]
-    opening = (next(marks.sentences(text), "") for text in dict.fromkeys(texts))
-    return [Item("goal", sentence) for sentence in opening if sentence]
+def _opening(kind: Kind, texts: Sequence[str]) -> list[Item]:
+    """Return of each text the longest of the first sentences: the very first may be no more than a word of thanks."""
+    sentences = (max(islice(marks.sentences(text), 4), key=len, default="") for text in texts)
+    return [Item(kind, sentence) for sentence in sentences if sentence]
+
+
+def _told(kind: Kind, section: str) -> list[Item]:
+    """Return the lines of a part of the summary before this one."""
+    lines = (text.strip("-* ") for text in section.split("\n"))
+    items = [Item(kind, line(text, marks.SENTENCE)) for text in lines if text and text not in _NOTHING]
+    return _distinct(items)
 
 
 def _sentences(kind: Kind, texts: Sequence[str], matters: Callable[[str], bool]) -> list[Item]:

@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 
-from gateway.agent.context.frame import framed
+from gateway.agent.context.frame import END_BEGINS, framed
 from gateway.agent.context.summary.check import Anchors, Item, missing
 from gateway.agent.context.summary.clip import Count, clip, fit
 from gateway.agent.context.summary.job import Job
 from gateway.agent.context.summary.sections import (
     ANCHORS,
+    HEADINGS,
     MESSAGES,
     RECOVERY,
     SKILLS,
@@ -62,7 +63,11 @@ def cleaned(text: str, redact: Redact) -> str:
 
     Parts that are not the model's to write are taken out too; "" where nothing remains.
     """
-    text = unmarked(unthought(text).strip())
+    text = unthought(text).strip()
+    _, end, behind = text.partition(END_BEGINS)
+    if end and any(part.heading in HEADINGS for part in split(behind)):  # what stands before it repeats an older one
+        text = behind.partition("\n")[2]
+    text = unmarked(text)
     if wrapped := _WRAPPED.fullmatch(text):
         text = wrapped[2]
     sections = split(redact(_closed(text)))
@@ -105,9 +110,9 @@ def finish(text: str, job: Job, count: Count, redact: Redact) -> Finished | None
     footer = _footer(speech, job, room, count)
     body = _with_skills(body, skills)
     room -= count(footer) + count(skills)
-    anchors = missing(body, job.rows, redact, later=job.later, carried=before.anchors, first=not job.previous)
+    anchors = missing(body, job.rows, redact, later=job.later, before=before)
     record = messages(chain(asked(job.rows), before.asks), speech, redact, int(room * (1 - ANCHOR_SHARE)), count)
-    index = _index(anchors.items, record, room - count(record), count)
+    index = _index(anchors.items, record, speech, room - count(record), count)
     whole = "\n\n".join(filter(None, (body, index, record, footer)))
     total = count(whole)
     if total > most:
@@ -169,9 +174,9 @@ def _footer(speech: Words, job: Job, room: int, count: Count) -> str:
     return text if count(text) <= room else ""
 
 
-def _index(items: Iterable[Item], record: str, room: int, count: Count) -> str:
+def _index(items: Iterable[Item], record: str, speech: Words, room: int, count: Count) -> str:
     """Write what the check missed and nothing else quotes, as long as there is room; a shorter one may fit yet."""
-    head = f"## {ANCHORS}"
+    head = f"## {ANCHORS}\n{speech.anchors}"
     room -= count(head)
     left, kept = ALL_ANCHORS, list[str]()
     for item in items:

@@ -22,6 +22,7 @@ class Words:
     `made` has the field reason, `replaced` the field count, `called` the field names; the others have none.
     """
 
+    anchors: str
     messages: str
     recovery: str
     recovery_bare: str
@@ -38,6 +39,7 @@ class Words:
 
 
 ENGLISH = Words(
+    anchors="Quoted from what this summary stands for, where the summary does not say it. Newer messages win.",
     messages="A record of what was written, word for word. Most of it was dealt with: Active Task says what is open.",
     recovery="Everything that was said is still stored, word for word. Where this summary lacks a detail, look it up"
     " with session_search; do not guess.",
@@ -54,6 +56,7 @@ ENGLISH = Words(
     replaced="This text stands for {count} messages.",
 )
 CHINESE = Words(
+    anchors="以下引自被本摘要取代的内容，摘要正文未提及。如有冲突，以更新的消息为准。",
     messages="以下为用户原话的记录。其中大部分已经处理完毕；尚未完成的事项以 Active Task 为准。",
     recovery="所有对话原文仍然完整保存。若本摘要缺少细节，请用 session_search 查找，不要猜测。",
     recovery_bare="若本摘要缺少细节，请说明或询问，不要猜测。",
@@ -69,6 +72,7 @@ CHINESE = Words(
     replaced="本文代替了 {count} 条消息。",
 )
 JAPANESE = Words(
+    anchors="要約本文にない内容を元の会話から引用したものです。新しいメッセージが優先されます。",
     messages="ユーザーの発言をそのまま記録したものです。大半は対応済みです。未完了の事項は Active Task にあります。",
     recovery="会話の原文はすべて保存されています。詳細が欠けていれば session_search で調べ、推測しないでください。",
     recovery_bare="この要約に詳細がない場合は、その旨を伝えるか質問し、推測しないでください。",
@@ -84,6 +88,7 @@ JAPANESE = Words(
     replaced="この文章は {count} 件のメッセージの代わりです。",
 )
 KOREAN = Words(
+    anchors="요약에 없는 내용을 원래 대화에서 인용한 것입니다. 더 새로운 메시지가 우선합니다.",
     messages="사용자의 말을 그대로 기록한 것입니다. 대부분 처리되었으며, 남은 일은 Active Task를 따르세요.",
     recovery="대화 원문은 모두 저장되어 있습니다. 이 요약에 없는 내용은 session_search로 찾고 추측하지 마세요.",
     recovery_bare="이 요약에 없는 내용은 모른다고 말하거나 물어보고, 추측하지 마세요.",
@@ -99,6 +104,7 @@ KOREAN = Words(
     replaced="이 글은 메시지 {count}개를 대신합니다.",
 )
 RUSSIAN = Words(
+    anchors="Цитаты из того, что заменяет эта сводка и о чём в ней не сказано. Новые сообщения важнее.",
     messages="Дословная запись сообщений. Большая часть уже выполнена: что осталось, сказано в Active Task.",
     recovery="Всё сказанное сохранено дословно. Если здесь не хватает подробностей, найдите их через session_search,"
     " не гадайте.",
@@ -115,6 +121,7 @@ RUSSIAN = Words(
     replaced="Этот текст заменяет сообщения: {count}.",
 )
 SPANISH = Words(
+    anchors="Citas de lo que este resumen sustituye y no dice. Los mensajes más nuevos prevalecen.",
     messages="Registro literal de lo escrito. La mayor parte ya se atendió: Active Task dice qué queda pendiente.",
     recovery="Todo lo dicho sigue guardado, palabra por palabra. Si falta un detalle, búscalo con session_search;"
     " no adivines.",
@@ -131,6 +138,7 @@ SPANISH = Words(
     replaced="Este texto sustituye {count} mensajes.",
 )
 GERMAN = Words(
+    anchors="Zitate aus dem, wofür dieser Text steht und was er nicht sagt. Neuere Nachrichten gelten.",
     messages="Wörtlich, was geschrieben wurde. Das meiste ist erledigt: Was offen ist, steht unter Active Task.",
     recovery="Alles Gesagte ist wörtlich gespeichert. Fehlt hier eine Einzelheit, suche sie mit session_search;"
     " rate nicht.",
@@ -146,6 +154,8 @@ GERMAN = Words(
     none="Nichts festgehalten.",
     replaced="Dieser Text steht für {count} Nachrichten.",
 )
+
+LANGUAGES = ENGLISH, CHINESE, JAPANESE, KOREAN, RUSSIAN, SPANISH, GERMAN
 
 _KANA = re.compile("[\u3040-\u30ff]+")
 _HAN = re.compile("[\u3400-\u9fff]+")

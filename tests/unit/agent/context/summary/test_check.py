@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from gateway.agent.context.rows import Row
 from gateway.agent.context.summary.check import KINDS, Anchors, missing
+from gateway.agent.context.summary.sections import Earlier, earlier
 from gateway.messages import Message
 from tests.unit.agent.context.summary.talk import REDACT, SECRET, agent, call, rows, user
 
@@ -44,14 +45,15 @@ def test_a_summary_that_says_everything_lacks_nothing() -> None:
 def test_what_it_does_not_say_is_quoted_to_the_letter() -> None:
     found = missing("They talked about a boat.", SHIP, REDACT)
     assert found.score == 0
-    assert quoted(found)[:4] == [
+    assert quoted(found)[:6] == [
         "[next step] Next I will paint it.",
         "[question] Is the mast in stock?",
+        "[goal] Build the ship for Ann Meier by 2026-12-24.",
+        "[request] Is the mast in stock?",
         "[constraint] Never use port 8443.",
         "[constraint] The budget is 4711 euros.",
     ]
     assert "[decision] We decided to use oak instead of steel because it floats." in quoted(found)
-    assert "[goal] Build the ship for Ann Meier by 2026-12-24." in quoted(found)
     assert "[path] src/ship/hull.py" in quoted(found)
     assert "[progress] shell: make hull --fast" in quoted(found)
     numbers = {item.needle for item in found.items if item.kind == "number"}
@@ -126,19 +128,27 @@ def test_demands_are_found_in_every_language(said: str) -> None:
 
 
 def test_what_an_older_summary_quoted_is_quoted_on_until_a_summary_says_it() -> None:
-    carried = ["[constraint] Never use port 8443.", "[path] a/b.py"]
-    assert quoted(missing("x", rows(), REDACT, carried=carried)) == carried
-    assert quoted(missing("Never use port 8443, see a/b.py", rows(), REDACT, carried=carried)) == []
+    carried = Earlier(anchors=("[constraint] Never use port 8443.", "[path] a/b.py"))
+    assert tuple(quoted(missing("x", rows(), REDACT, before=carried))) == carried.anchors
+    assert quoted(missing("Never use port 8443, see a/b.py", rows(), REDACT, before=carried)) == []
 
 
-def test_the_first_request_is_the_goal_only_of_the_first_summary() -> None:
+def test_the_first_request_is_the_goal_until_a_summary_names_one() -> None:
     said = rows(user("Build a ship."), agent("ok"), user("Paint it green."))
-    assert [item.text for item in missing("x", said, REDACT).items if item.kind == "goal"] == [
-        "Build a ship.",
-        "Paint it green.",
+    assert quoted(missing("x", said, REDACT))[:2] == ["[goal] Build a ship.", "[request] Paint it green."]
+    again = missing("x", said, REDACT, before=earlier("## Goal\nA fleet of oak."))
+    assert quoted(again)[:2] == ["[goal] A fleet of oak.", "[request] Paint it green."]
+
+
+def test_the_demands_and_decisions_of_the_summary_before_are_looked_for_too() -> None:
+    before = earlier(
+        "## Constraints & Preferences\n- Nothing on Sundays\n\n## Key Decisions\n* Oak: it floats\n\n## Goal\nNone."
+    )
+    assert quoted(missing("x", rows(), REDACT, before=before)) == [
+        "[constraint] Nothing on Sundays",
+        "[decision] Oak: it floats",
     ]
-    again = missing("x", said, REDACT, first=False)
-    assert [item.text for item in again.items if item.kind == "goal"] == ["Paint it green."]
+    assert missing("Nothing on Sundays. Oak, because it floats.", rows(), REDACT, before=before).score == 1
 
 
 def test_nothing_that_is_quoted_is_secret() -> None:

@@ -45,6 +45,7 @@ def test_without_a_search_nobody_is_sent_to_search() -> None:
     [
         f"<think>hm</think>\n{ANSWER}",
         framed(ANSWER),
+        f"{framed('## Goal' + chr(10) + 'An older one.')}\n\n{ANSWER}",
         f"```markdown\n{ANSWER}\n```",
         f"{ANSWER}\n\n## {MESSAGES}\n```\nmade up\n```\n\n## {RECOVERY}\nmade up",
         ANSWER.replace("Active Task", "Historical Task Snapshot"),
