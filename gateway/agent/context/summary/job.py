@@ -14,6 +14,8 @@ LEAST, MOST = 2_000, 10_000
 """Tokens of a summary; the reference's, like the shares."""
 SHARE, WINDOW_SHARE = 0.20, 0.05
 """Of what is summed up, and of the window, that a summary may take."""
+QUOTED = 12_000
+"""Tokens that are quoted at most: 24,000 characters of messages, whatever the script, and what else is quoted."""
 SMALL_SHARE = 0.125
 """Of a window so small that even the least would fill it."""
 
@@ -25,7 +27,7 @@ class Job:
 
     `rows` are what it stands for, in order, and `tokens` the estimate of each; a summary among them is passed over:
     its text comes as `previous`, with or without the marks around it ("" for the first one). `target` is the tokens
-    the model should aim for (see `target`), `room` the tokens that may follow the model's text, quoted to the letter.
+    the model should aim for (see `target`), `room` those that may follow its text, quoted to the letter (see `room`).
     `later` are the messages that stay behind it. `asked` says whether a person ever wrote anything in this session.
     `memory` is what a memory service adds. `search` says whether the agent can look things up in what was said.
     """
@@ -57,3 +59,8 @@ def target(content: int, window: int) -> int:
     """
     wished = max(LEAST, min(int(content * SHARE), int(window * WINDOW_SHARE), MOST))
     return max(1, min(wished, int(window * SMALL_SHARE), content // 2))
+
+
+def room(window: int) -> int:
+    """Return the tokens that may be quoted behind a summary: 5 % of the conversation's window, and at most 12,000."""
+    return max(1, min(int(window * WINDOW_SHARE), QUOTED))

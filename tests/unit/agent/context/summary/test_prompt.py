@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.agent.context.frame import framed
-from gateway.agent.context.summary.job import target
+from gateway.agent.context.summary.job import room, target
 from gateway.agent.context.summary.prompt import MEMORY, PREAMBLE, READ, TEMPLATE, UPDATE, prompt
 from gateway.agent.context.summary.sections import HEADINGS, split
 from gateway.messages import Message
@@ -108,3 +108,8 @@ def test_whatever_was_said_it_fits(texts: list[str], budget: int, before: str) -
 )
 def test_the_target_is_a_fifth_within_bounds(content: int, window: int, expected: int) -> None:
     assert target(content, window) == expected
+
+
+@pytest.mark.parametrize(("window", "expected"), [(4_096, 204), (128_000, 6_400), (1_000_000, 12_000)])
+def test_what_is_quoted_is_a_small_part_of_the_window(window: int, expected: int) -> None:
+    assert room(window) == expected
