@@ -6,7 +6,7 @@ that is shown is the same.
 
 Only the beginning of a line counts: text about the marks within a line stays. From a header on all is held back until
 the end mark, behind which the answer begins. Where none comes, what follows the header is the answer, unless it begins
-with a heading of a summary.
+with a heading of a summary or has several, or one that only the gateway writes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from os.path import commonprefix
 
 from gateway.agent.context import frame
 from gateway.agent.context.rows import OLD_SUMMARY, SUMMARY
-from gateway.agent.context.summary.sections import HEADINGS, MESSAGES, OLDER, SNAPSHOT
+from gateway.agent.context.summary.sections import ANCHORS, DROPPED, HEADINGS, MESSAGES, OLDER, RECOVERY, SNAPSHOT
 from gateway.contracts.model import Completed, ModelPiece
 from gateway.messages import Retracted, TextDelta
 
@@ -38,7 +38,9 @@ _LEAD = " \t\r\n>*_"
 """What may stand before a mark: white space, a quote, emphasis."""
 _SENTENCE = re.compile(r"[.;:](?: |$)")
 _HEADING = re.compile(r"(?:#{1,4}[ \t]+|\*\*)([^\n*]{1,120}?)[ \t]*:?(?:\*\*)?:?\s*")
-_NAMES = {name.casefold() for name in (*HEADINGS, *OLDER, MESSAGES, SNAPSHOT)}
+_OURS = {name.casefold() for name in (ANCHORS, MESSAGES, RECOVERY, SNAPSHOT, DROPPED)}
+"""What the gateway writes behind a summary, which no answer has."""
+_NAMES = {name.casefold() for name in (*HEADINGS, *OLDER)} | _OURS
 _WORDING = frame.PREFIX.removeprefix(SUMMARY).lstrip()
 
 
@@ -147,8 +149,9 @@ def _beyond(text: str) -> str:
     """Return what follows a header, where no end mark came: without the words of our prefix, "" for a summary."""
     text = _unworded(text.lstrip("*_: \t").lstrip())
     lines = [line for line in _LINE.findall(text) if not _header(line)]
-    headings = [place for place, line in enumerate(lines) if _is_heading(line)]
-    return "" if len(headings) > 1 or headings[:1] == [0] else "".join(lines).lstrip()
+    headings = [(place, name) for place, line in enumerate(lines) if (name := _heading(line))]
+    summary = len(headings) > 1 or any(place == 0 or name in _OURS for place, name in headings)
+    return "" if summary else "".join(lines).lstrip()
 
 
 def _unworded(text: str) -> str:
@@ -160,6 +163,8 @@ def _unworded(text: str) -> str:
     return (text[len(same) :] if same == _WORDING else text.partition("\n")[2]).lstrip()
 
 
-def _is_heading(line: str) -> bool:
+def _heading(line: str) -> str:
+    """Return the name of a summary's heading, "" for any other line."""
     found = _HEADING.fullmatch(line.lstrip("> \t"))
-    return found is not None and found[1].strip().casefold() in _NAMES
+    name = found[1].strip().casefold() if found else ""
+    return name if name in _NAMES else ""

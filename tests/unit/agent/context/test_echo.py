@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from gateway.agent.context.echo import Echo, strip_echo, unechoed
 from gateway.agent.context.frame import END, NOTE, PREFIX, PRIOR, PRIOR_ENDS, framed
 from gateway.agent.context.rows import OLD_SUMMARY, SUMMARY
+from gateway.agent.context.summary.sections import RECOVERY
 from gateway.contracts.model import Completed, ModelPiece
 from gateway.messages import Retracted, TextDelta, ToolCall
 
@@ -61,6 +62,8 @@ def test_a_repeated_summary_is_not_shown(answer: str, left: str) -> None:
         (ECHO[: len(PREFIX) + 40], ""),
         (f"Sure.\n{OLD_SUMMARY}\n**Goal:**\nThe form is sent.", "Sure.\n"),
         (f"> {SUMMARY}\n> ## Goal\n> The form is sent.", ""),
+        (f"{PREFIX}\nThe form is on page 3.\n\n## {RECOVERY}\nSearch for the rest.", ""),
+        (f"{PREFIX}\nThe light is dim.\n## Goal\nis a heading.", "The light is dim.\n## Goal\nis a heading."),
         (f"{SUMMARY} The light is dim.", "The light is dim."),
         (f"{PREFIX}\nThe light is dim.", "The light is dim."),
         (f"{SUMMARY} Earlier turns were compacted into the summary below. The light is dim.", "The light is dim."),
