@@ -52,11 +52,13 @@ BEFORE = 3_000
 REASON = 220
 ITEM = 150
 """Characters of one thing that is listed; fewer where there is little room."""
-ASKED = 2_000
+ASKED = 1_800
 """Characters of what people wrote: all of it, each cut as short as that needs."""
+NEWEST = 300
+"""Of which the newest has so many."""
 LEAST = 24
 """Characters of a message below which it says nothing; with more messages the oldest but the first are left out."""
-MARKS = 600
+MARKS = 500
 """Characters of the marks of pruned skills, and of anchors."""
 LOOK = 2_000
 """Messages at the end that are looked at for what was done, what failed, and paths."""
@@ -98,7 +100,7 @@ def fallback(job: Job, reason: str, redact: Redact) -> str:
     end = _end(job, quotes, before.anchors, speech)
     room = MOST - len(end) - sum(len(name) + len(text) + 6 for name, text in fixed.items()) - sum(map(len, lists)) - 80
     share = min(ITEM, spread([len(text) + 4 for items in lists.values() for text in items], room))
-    fixed |= {name: _listed(items, share, speech, numbered=name == ACTIONS) for name, items in lists.items()}
+    fixed |= {name: _listed(name, items, share, speech) for name, items in lists.items()}
     body = joined(Section(name, fixed[name]) for name in ORDER if fixed[name])
     dropped = joined([Section(DROPPED, _dropped(turns, redact, MOST - len(body) - len(end) - len(DROPPED) - 8))])
     return f"{body}\n\n{dropped}\n\n{end}"
@@ -131,13 +133,13 @@ def _first(texts: Iterable[str], room: int) -> list[str]:
 
 def _task(quotes: Sequence[str], speech: Words, *, nobody: bool) -> str:
     if quotes:
-        return f"{speech.asked_last} {line(quotes[0], ITEM)!r}"
+        return f"{speech.asked_last} '{line(quotes[0], ITEM)}'"
     return NOBODY if nobody else speech.unknown
 
 
 def _goal(quotes: Sequence[str], speech: Words, reason: str) -> str:
     made = speech.made.format(reason=line(reason, REASON))
-    return f"{made}\n{speech.asked_first} {line(quotes[-1], ITEM)!r}" if quotes else made
+    return f"{made}\n{speech.asked_first} '{line(quotes[-1], ITEM)}'" if quotes else made
 
 
 def _acted(turns: Sequence[Row], speech: Words, redact: Redact) -> list[str]:
@@ -185,11 +187,15 @@ def _merged(old: dict[str, str], heading: str, new: Sequence[str], most: int) ->
     return list(dict.fromkeys([*items, *new]))[-most:]
 
 
-def _listed(items: Sequence[str], share: int, speech: Words, *, numbered: bool) -> str:
-    texts = [line(text, max(1, share - 4)) for text in items]
-    if numbered:
-        return "\n".join(f"{number}. {text}" for number, text in enumerate(texts, 1)) or speech.none
-    return "\n".join(f"- {text}" for text in texts) or speech.none
+def _listed(heading: str, items: Sequence[str], share: int, speech: Words) -> str:
+    """Write a list, each thing in at most `share` characters; of a path the end says more than the beginning."""
+    most = max(2, share - 4)
+    if heading == FILES:
+        texts = [text if len(text) <= most else f"…{text[1 - most :]}" for text in items]
+    else:
+        texts = [line(text, most) for text in items]
+    bullets = (f"{number}." if heading == ACTIONS else "-" for number in range(1, len(texts) + 1))
+    return "\n".join(f"{mark} {text}" for mark, text in zip(bullets, texts, strict=True)) or speech.none
 
 
 def _skills(turns: Iterable[Row], before: Earlier) -> str:
@@ -234,5 +240,14 @@ def _shortened(newest_first: Sequence[str], redact: Redact) -> list[str]:
     if len(texts) > most:
         texts = [*texts[: most - 1], texts[-1]]
     texts = list(dict.fromkeys(redact(text[: 2 * READ]) for text in texts))
-    share = spread([len(text) for text in texts], ASKED - len(texts) * frame)
-    return [text if len(text) <= share else f"{text[: max(1, share - 1)]}…" for text in texts]
+    room = ASKED - len(texts) * frame
+    newest = [_cut(text, NEWEST) for text in texts[:1]]
+    share = spread([len(text) for text in texts[1:]], room - sum(map(len, newest)))
+    kept = [*newest, *(_cut(text, share) for text in texts[1:])]
+    while len(kept) > 1 and len(quoted(kept)) > ASKED:  # a text of fences wants longer ones around it
+        del kept[max(1, len(kept) - 2)]
+    return kept
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: max(1, most - 1)]}…"

@@ -21,6 +21,7 @@ from gateway.agent.context.summary.sections import (
     SNAPSHOT,
     TASK,
     earlier,
+    skills_text,
     split,
 )
 from gateway.messages import Message, ToolCall
@@ -131,7 +132,7 @@ def test_of_very_many_requests_the_first_and_the_newest_are_kept() -> None:
     asks = earlier(fallback(job(said), "x", REDACT)).asks
     assert asks[0].startswith("Request 499")
     assert asks[-1].startswith("Request 0 ")
-    assert len(asks) > 50
+    assert len(asks) >= 50
 
 
 def test_pruned_skills_and_anchors_are_carried_on() -> None:
@@ -185,3 +186,39 @@ def test_whatever_was_said_it_is_bounded_deterministic_and_keeps_the_newest_requ
     for _ in range(times):
         text = fallback(job(one.rows, previous=framed(text)), reason, REDACT)
         assert len(text) <= MOST
+
+
+@pytest.mark.parametrize("word", ["word ", "слово ", "Wort ", "palabra ", "测试内容", "`" * 40 + "\n", "\x01\x02 "])
+def test_with_everything_at_its_largest_it_is_bounded_and_every_part_has_its_share(word: str) -> None:
+    skills = skills_text([f"skill{n}" + "x" * 150 for n in range(20)])
+    anchors = "\n".join(f"- [number] {word[:20].strip() * 20} {n}" for n in range(60))
+    before = "\n\n".join(
+        [
+            *(f"## {name}\n{word * 400}" for name in HEADINGS[:-1]),
+            f"## {SKILLS}\n{skills}",
+            f"## Anchor Index\n{anchors}",
+        ]
+    )
+    said = rows(
+        *(
+            message
+            for n in range(80)
+            for message in (
+                user(f"new {n} {word * 100}"),
+                *call(
+                    f"c{n}", "shell", f"error: {word * 40}{n}", command=word * 50, path="/srv/" + "d/" * 60 + f"{n}.py"
+                ),
+                agent(f"done {n} {word * 100}"),
+            )
+        )
+    )
+    text = before
+    for _ in range(3):
+        text = framed(fallback(job(said, previous=text), "because " * 60, REDACT))
+        read = earlier(text)
+        assert len(text) - len(framed("")) <= MOST
+        assert read.asks[0].startswith("new 79")
+        assert read.skills
+        assert SNAPSHOT in parts(read.body)
+        assert "79.py" in parts(read.body)[FILES]
+        assert "done 79" in parts(read.body)[ACTIONS]
