@@ -264,7 +264,12 @@ def _segments(calls: Sequence[ToolCall], parallel: set[str]) -> list[list[ToolCa
 def _failed(work: Work, error: ModelError) -> Finished:
     problem, advice = TOO_LONG if isinstance(error, ContextOverflow) else FAILED
     said = problem.format(window=work.model.window, error=error)
-    return work.finished(said, advice, fault=type(error).__name__)
+    return work.finished(said, advice, fault=_reaction(error))
+
+
+def _reaction(error: ModelError) -> str:
+    """Name the class of `gateway.errors` that an error is of: what is to be done about it."""
+    return next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "gateway.errors")
 
 
 def _ended(work: Work, answer: Completed) -> Finished:
