@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import math
 import os
@@ -61,6 +62,7 @@ class Shards(Resource):
         self._held: dict[int, Lease] = {}
         self._leaving: set[int] = set()
         self._tenants: list[Tenant] = []
+        self._hurried = asyncio.Event()
 
     async def __aenter__(self) -> Self:
         count = await self._database.write(check_shards)
@@ -91,6 +93,11 @@ class Shards(Resource):
         return held is not None and held.held and shard not in self._leaving
 
     @property
+    def works(self) -> bool:
+        """Say whether this process takes shards at all."""
+        return self._works
+
+    @property
     def held(self) -> frozenset[int]:
         return frozenset(shard for shard in self._held if self.owns(shard))
 
@@ -104,7 +111,14 @@ class Shards(Resource):
                 except (StorageError, TimeoutError) as error:
                     log.error("the leases could not be renewed: %s", str(error) or "the database is silent")
                     await self._drop_lapsed()
-                await asyncio.sleep(self._times.renew)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(self._times.renew):
+                        await self._hurried.wait()
+                self._hurried.clear()
+
+    def hurry(self) -> None:
+        """Renew, take and give back now: somebody may have left."""
+        self._hurried.set()
 
     async def _drop_lapsed(self) -> None:
         await self._drop({shard for shard, held in self._held.items() if not held.held})

@@ -7,7 +7,7 @@ A row's queue is its target's account and chat; a queue is sent first in, first 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Collection, Sequence, Set
 from dataclasses import dataclass, replace
 
 from pydantic import TypeAdapter
@@ -197,6 +197,12 @@ def open_queues(connection: Connection, shards: Set[int]) -> list[str]:
 def busy(connection: Connection, queue: str) -> bool:
     """Say whether something waits before whatever would be sent now."""
     query = select(outbox.c.id).where(OUTBOX_OPEN, outbox.c.shard == shard_of(queue), outbox.c.queue == queue)
+    return connection.execute(query.limit(1)).first() is not None
+
+
+def due(connection: Connection, queues: Collection[str]) -> bool:
+    """Say whether one of these queues has something that may go now, or is going."""
+    query = select(outbox.c.id).where(OUTBOX_OPEN, outbox.c.queue.in_(queues), outbox.c.not_before <= now())
     return connection.execute(query.limit(1)).first() is not None
 
 

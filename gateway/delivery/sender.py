@@ -6,6 +6,7 @@ import asyncio
 import functools
 import logging
 import random
+from collections import deque
 from collections.abc import Callable, Set
 from typing import Concatenate, ParamSpec
 
@@ -33,6 +34,10 @@ from gateway.types import Receipt
 log = logging.getLogger(__name__)
 P = ParamSpec("P")
 
+HANDED = 256
+"""How many queues are remembered that others were asked to send."""
+LOOK_SECONDS = 0.1
+"""How often a process that ends looks whether they have."""
 SWEEP_SECONDS = 5.0
 """How often the rows are read whatever the hints say."""
 PAUSE, LONGEST_PAUSE = 1.0, 300.0
@@ -78,6 +83,7 @@ class Sender:
         self._again: set[str] = set()
         self._closed: dict[str, float] = {}
         self._moved: list[str] = []
+        self._handed: deque[str] = deque(maxlen=HANDED)
 
     async def wake(self, queues: list[str]) -> None:
         """Say, after the commit, that these queues have something; here if they are ours, else over the hints."""
@@ -85,6 +91,7 @@ class Sender:
             if self._shards.owns(shard_of(queue)):
                 self.offer(queue)
             else:
+                self._handed.append(queue)
                 await self._hints.hint(shard_of(queue), PREFIX + queue)
 
     def offer(self, queue: str) -> None:
@@ -134,15 +141,29 @@ class Sender:
                 task.cancel()
 
     async def flush(self, seconds: float) -> None:
-        """Return once nothing is on its way any more, or the time is over."""
+        """
+        Return once nothing is on its way any more, or the time is over.
+
+        That is also what others were asked to send: should they stop as well, it is taken over from them.
+        """
         try:
             async with asyncio.timeout(seconds):
-                while self._running or not self._awake.empty():
-                    if self._running:
-                        await asyncio.wait(list(self._running.values()))
-                    await asyncio.sleep(0)
+                await self._quiet()
+                while self._shards.works and self._handed and await self._database.read(self._is_due):
+                    self._shards.hurry()
+                    await asyncio.sleep(LOOK_SECONDS)
+                    await self._quiet()
         except TimeoutError:
-            log.warning("%d queues still have something to send; it goes out after the next start", len(self._running))
+            log.warning("not everything has been sent; the rest goes out after the next start")
+
+    def _is_due(self, connection: Connection) -> bool:
+        return outbox.due(connection, set(self._handed))
+
+    async def _quiet(self) -> None:
+        while self._running or not self._awake.empty():
+            if self._running:
+                await asyncio.wait(list(self._running.values()))
+            await asyncio.sleep(0)
 
     async def _drain(self, queue: str) -> None:
         """Send a queue until it is empty, closed, or another's."""

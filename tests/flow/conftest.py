@@ -82,6 +82,8 @@ class House:
 async def _run(gateway: Gateway, *, kill: bool) -> None:
     try:
         await gateway.run()
+        if not kill:
+            await gateway.__aexit__(None, None, None)  # as each process would, whatever the others still do
     except* StorageError:
         if not kill:
             raise
