@@ -18,7 +18,7 @@ GatewayError
 │   └── BadResponse      cut off or malformed: the deltas are void, ask again
 ├── ToolError            becomes the tool's answer to the model
 │   └── NotApproved
-├── StorageError         the database refuses: keep what we have, try later
+├── StorageError         the database, or a file of notes, refuses: keep what we have, try later
 │   └── Fenced           somebody else may write for this lane: drop the turn
 └── TurnStopped          the person asked for silence
 """
