@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from sqlalchemy import select, update
 
+from gateway.agent.memory.approve import Approvals
 from gateway.agent.memory.backing import pending
+from gateway.agent.memory.backing.contract import Done, Edit
 from gateway.agent.memory.backing.pending import APPLYING_SECONDS, Staging
+from gateway.agent.memory.backing.table import TableBacking
+from gateway.agent.memory.memories import Memories
 from gateway.agent.memory.notes import Target
 from gateway.agent.memory.operations import Operation
+from gateway.agent.memory.scopes import Owner
+from gateway.agent.memory.settings import MemorySettings
 from gateway.storage.database import Connection, Database
 from gateway.storage.tables import pending as table
 
@@ -84,3 +91,20 @@ async def test_who_is_forgotten_leaves_nothing_that_waits(database: Database) ->
     other = await stage(database, Staging("home", "ann", "foreground", Target.MEMORY, WRITE.operations))
     assert await database.write(lambda connection: pending.forget(connection, "person:b0b", "b0b")) == 1
     assert await waiting(database) == [other]
+
+
+async def test_what_is_approved_while_its_person_is_forgotten_is_forgotten_too(database: Database) -> None:
+    class Slow(TableBacking):
+        """Everything of its person is erased before the first change comes through."""
+
+        async def change(self, target: Target, edit: Edit[Any]) -> Done[Any]:
+            await memories.erase(owner, "b0b")
+            return await super().change(target, edit)
+
+    owner = Owner.parse(WRITE.owner)
+    memories = Memories(database, MemorySettings(), lambda owner: Slow(database, str(owner)))
+    await stage(database)
+    (staged,) = await database.read(pending.waiting)
+    told = await Approvals(database, memories, "stage").approve(staged, "fake:bob")
+    assert "forgotten" in told
+    assert await memories.store(owner).snapshot() == ""

@@ -8,7 +8,7 @@ from gateway.agent.memory.backing import pending
 from gateway.agent.memory.backing.pending import Staged, Staging
 from gateway.agent.memory.memories import Memories
 from gateway.agent.memory.operations import Operation, Refusal
-from gateway.agent.memory.scopes import Owner
+from gateway.agent.memory.scopes import Kind, Owner
 from gateway.storage.database import Database
 from gateway.types import Role
 
@@ -41,12 +41,20 @@ class Approvals:
         else:
             result = Refusal(f"{write.target.file} is switched off.")
         state = "waiting" if isinstance(result, Refusal) else "approved"
-        await self._database.write(lambda connection: pending.end(connection, staged.id, state))
+        if not await self._database.write(lambda connection: pending.end(connection, staged.id, state)):
+            return await self._take_back(write)
         if isinstance(result, Refusal):
             return f"it cannot be written and still waits: {result.error}"
         if self._heard is not None:
             self._heard(write, result.done)
         return f"written; {write.target.file} now: {result.usage}."
+
+    async def _take_back(self, write: Staging) -> str:
+        """Erase once more what /forgetme has erased while it was being written."""
+        owner = Owner.parse(write.owner)
+        if owner.kind is not Kind.CHAT:
+            await self._memories.erase(owner, write.person)
+        return "it is forgotten, as its person wished meanwhile."
 
     async def reject(self, staged: Staged, by: str) -> str:
         """Drop a write; return a sentence."""

@@ -89,10 +89,11 @@ def begin(connection: Connection, id: str, by: str) -> bool:
     return connection.execute(row).rowcount == 1
 
 
-def end(connection: Connection, id: str, state: str) -> None:
-    """Say what became of a write that was taken: approved, or waiting again."""
+def end(connection: Connection, id: str, state: str) -> bool:
+    """Say what became of a write that was taken: approved, or waiting again; False where it was forgotten meanwhile."""
     values = {"state": state} if state == "waiting" else {"state": state, **_GONE}
     connection.execute(update(pending).where(pending.c.id == id, pending.c.state == "applying").values(**values))
+    return connection.execute(select(pending.c.id).where(pending.c.id == id)).first() is not None
 
 
 def reject(connection: Connection, id: str, by: str) -> bool:
