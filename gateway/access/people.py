@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, bindparam, delete, func, select, update
+from sqlalchemy import Connection, bindparam, delete, func, not_, select, update
 
 from gateway.bus import reports
 from gateway.storage.clock import now
@@ -25,19 +25,19 @@ class Visitor:
 _ROLE = (
     select(people.c.role)
     .join(identities, identities.c.person == people.c.id)
-    .where(identities.c.account == bindparam("a"))
+    .where(identities.c.account == bindparam("a"), identities.c.grants)
 )
 
 
 def role_of(connection: Connection, account: str) -> Role | None:
-    """Return the role of the person an account (``platform:user``) belongs to, if we know one."""
+    """Return the role that an account (``platform:user``) has proved to have, if any; the settings may give it more."""
     found = connection.execute(_ROLE, {"a": account}).scalar()
     return Role(found) if found else None
 
 
 def owners(connection: Connection) -> frozenset[str]:
-    """Return the accounts of every owner."""
-    query = select(identities.c.account).join(people, people.c.id == identities.c.person)
+    """Return the accounts that have proved to be an owner's."""
+    query = select(identities.c.account).join(people, people.c.id == identities.c.person).where(identities.c.grants)
     return frozenset(connection.execute(query.where(people.c.role == str(Role.OWNER))).scalars())
 
 
@@ -87,16 +87,51 @@ def make_owner(connection: Connection, visitor_id: str) -> str:
     Return the person who it was until then and who has no other account, "" for nobody: its notes are still its own.
     """
     account = f"webchat:{visitor_id}"
+    if before := bring_home(connection, account, grants=True):
+        # A turn that runs is the former person's until its end, so it begins anew.
+        begun = update(lanes).where(lanes.c.key.in_(reports.talking(connection, {account})))
+        connection.execute(begun.values(generation=lanes.c.generation + 1))
+    return before
+
+
+def bring_home(connection: Connection, account: str, *, grants: bool) -> str:
+    """
+    Make an account one of the home's person, with what was said under it; return as `make_owner` does.
+
+    `grants` is true where it proved to be the owner's, and false where the settings say so, which may say otherwise
+    again: see `send_away`.
+    """
     before, home = known(connection, account), home_person(connection)
-    _link(connection, account, home)
+    _link(connection, account, home, grants=grants)
     if before in {"", home} or accounts(connection, before):
         return ""
-    # A turn that runs is the former person's until its end, so it begins anew.
-    begun = update(lanes).where(lanes.c.key.in_(reports.talking(connection, {account})))
-    connection.execute(begun.values(generation=lanes.c.generation + 1))
     connection.execute(update(sessions).where(sessions.c.person == before).values(person=home))
     connection.execute(update(pending).where(pending.c.person == before).values(person=home))
     return before
+
+
+def send_away(connection: Connection, account: str) -> str:
+    """Give an account of the home's person that proved nothing a person of its own; return that person."""
+    person = _new(connection)
+    gone = update(identities).where(
+        identities.c.account == account, identities.c.person == home_person(connection), not_(identities.c.grants)
+    )
+    if connection.execute(gone.values(person=person)).rowcount:
+        return person
+    connection.execute(delete(people).where(people.c.id == person))  # it was sent away, or has proved it, just now
+    return known(connection, account)
+
+
+def _new(connection: Connection) -> str:
+    person = secrets.token_hex(8)
+    connection.execute(upsert(connection, people).values(id=person, role="", created=now()))
+    return person
+
+
+def grants(connection: Connection, account: str) -> bool:
+    """Say whether an account proved whose it is."""
+    query = select(identities.c.account).where(identities.c.account == account, identities.c.grants)
+    return connection.execute(query).first() is not None
 
 
 def known(connection: Connection, account: str) -> str:
@@ -113,12 +148,8 @@ def meet(connection: Connection, account: str, *, home: bool) -> str:
     """
     if person := known(connection, account):
         return person
-    if home:
-        person = home_person(connection)
-    else:
-        person = secrets.token_hex(8)
-        connection.execute(upsert(connection, people).values(id=person, role="", created=now()))
-    _link(connection, account, person, anew=False)
+    person = home_person(connection) if home else _new(connection)
+    _link(connection, account, person, grants=False, anew=False)
     if (met := known(connection, account)) != person and not home:  # somebody else has met it just now
         connection.execute(delete(people).where(people.c.id == person))
     return met
@@ -137,9 +168,10 @@ def everybody(connection: Connection) -> list[str]:
     return list(connection.execute(query).scalars())
 
 
-def _link(connection: Connection, account: str, person: str, *, anew: bool = True) -> None:
-    row = upsert(connection, identities).values(account=account, person=person, created=now())
+def _link(connection: Connection, account: str, person: str, *, grants: bool, anew: bool = True) -> None:
+    row = upsert(connection, identities).values(account=account, person=person, grants=grants, created=now())
     if anew:
-        connection.execute(row.on_conflict_do_update(index_elements=["account"], set_={"person": person}))
+        both = {"person": person, "grants": grants}
+        connection.execute(row.on_conflict_do_update(index_elements=["account"], set_=both))
     else:
         connection.execute(row.on_conflict_do_nothing(index_elements=["account"]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -54,6 +54,15 @@ def open_memories(database: Database, desk: Desk, folder: Path, settings: Memory
     return Memories(database, settings, backing)
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The person of an account ("" for none yet), whether it is the home's, and whether the account proved that."""
+
+    person: str
+    home: bool
+    proved: bool
+
+
 class Remember:
     """
     What turns need of memory.
@@ -89,13 +98,30 @@ class Remember:
         if event.chat_type is ChatType.WEBHOOK:
             return Whose()
         account = f"{event.origin.platform}:{event.sender.id}"
-        person, home = await self._database.read(partial(_person, account=account))
-        if not person:
-            first = event.origin.platform == self._local or account == self._first
-            person, home = await self._database.write(partial(_meet, account=account, first=first))
+        named = event.origin.platform == self._local or account == self._first
+        known = await self._database.read(partial(_known, account=account))
+        if not known.person or (named != known.home and not known.proved):
+            known = await self._settle(account, known, home=named)
+        person, home = known.person, known.home
         owner = owner_of(event, self._settings.scope, HOME if home else Owner(Kind.PERSON, person))
         notes = str(owner) if owner is not None and (self.memories.on or self.manager.name) else ""
         return Whose(person, notes, person if of_one(event, self._sharing) else "")
+
+    async def _settle(self, account: str, known: _Known, *, home: bool) -> _Known:
+        """Give an account the person that the settings say: its own, or the home's, and then with what it had."""
+
+        def job(connection: Connection) -> str:
+            if not known.person:
+                people.meet(connection, account, home=home)
+            elif home:
+                return people.bring_home(connection, account, grants=False)
+            else:
+                people.send_away(connection, account)
+            return ""
+
+        if before := await self._database.write(job):
+            await self.joined(before)
+        return await self._database.read(partial(_known, account=account))
 
     async def joined(self, person: str) -> None:
         """Give the home the notes of somebody who turned out to be its owner."""
@@ -194,14 +220,10 @@ def _scope(event: Event, whose: Whose) -> Scope:
     )
 
 
-def _person(connection: Connection, account: str) -> tuple[str, bool]:
+def _known(connection: Connection, account: str) -> _Known:
     person = people.known(connection, account)
-    return person, people.is_home(connection, person)
-
-
-def _meet(connection: Connection, account: str, *, first: bool) -> tuple[str, bool]:
-    person = people.meet(connection, account, home=first)
-    return person, people.is_home(connection, person)
+    home = people.is_home(connection, person)
+    return _Known(person, home, home and people.grants(connection, account))
 
 
 async def all_owners(database: Database, folder: Path) -> list[Owner]:

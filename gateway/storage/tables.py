@@ -278,6 +278,8 @@ identities = Table(
     metadata,
     _words("account", primary_key=True),
     Column("person", CleanText, ForeignKey("people.id"), nullable=False, index=True),
+    # Whether the account has proved whose it is, and has the person's role whatever the settings say.
+    _flag("grants"),
     _created(),
 )
 

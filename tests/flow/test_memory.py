@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from gateway.access.policy import Rules
 from gateway.agent.memory.notes import DELIMITER, RULE
 from gateway.agent.memory.settings import MemorySettings
 from gateway.contracts.memory import MemoryProvider, Scope
@@ -389,3 +390,25 @@ async def test_a_service_hears_once_that_a_conversation_is_over(house: House, se
         await tell(house, "and one more thing", shows="you said: and one more")
         await chat.until(lambda: bool(service.ended), "the end of the conversation in the service")
     assert service.ended == [("home", session, ["my boat is called Miso", "you said: my boat is called Miso"])]
+
+
+async def test_who_is_taken_off_the_owners_is_no_owner_any_more(house: House) -> None:
+    async with house.running():
+        await tell(house, "/whoami", shows="`fake:ann`, owner,")
+        await tell(house, "hello", shows="you said: hello")
+    house.change(owner="", rules=Rules(allow_all=True))
+    async with house.running():
+        await tell(house, "/whoami", shows="`fake:ann`, member,")
+
+
+async def test_who_is_named_the_owner_later_brings_their_notes_along(house: House) -> None:
+    house.change(owner="")
+    async with house.running():
+        await tell(house, saving("Prefers tea"), shows='"success": true')
+    house.change(owner="fake:ann")
+    async with house.running():
+        await tell(house, "still here", shows="you said: still here")
+        await tell(house, "/new", shows="A new conversation")
+        await tell(house, "what do you know?", shows="you said: what do you know?")
+        assert "Prefers tea" in prompt(house)
+        await tell(house, "/memory", shows="Whose: the owner's")
