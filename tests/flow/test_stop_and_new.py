@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
+import pytest
+
 from gateway.delivery import outbox
 from gateway.delivery.prepare import CURSOR
-from gateway.types import Address, Part, Receipt
+from gateway.sessions.settings import SharingSettings
+from gateway.types import Address, ChatType, Part, Receipt
 from tests.fakes.model import DrivenModel
 from tests.fakes.platform import FakePlatform
 from tests.flow.conftest import House
@@ -206,3 +209,26 @@ async def test_stop_leaves_one_text_where_people_see_the_rows(small: House) -> N
         await chat.sees("The end")
         rows = await small.database.read(lambda connection: outbox.shown(connection, "fake:ann", 10))
     assert [row.markdown for row in rows] == ["Stopped.", "Once upon a time. The end"]
+
+
+@pytest.mark.parametrize(
+    ("per_user", "told"),
+    [(False, "What runs now was asked for by an owner; you cannot stop it."), (True, "Nothing is running.")],
+    ids=["one session for all", "one session each"],
+)
+@pytest.mark.parametrize("command", ["/stop", "/new"])
+async def test_nobody_ends_the_turn_of_somebody_in_a_group_who_may_do_more(
+    house: House, command: str, per_user: bool, told: str
+) -> None:
+    house.change(sharing=SharingSettings(group_sessions_per_user=per_user))
+    house.model.gate.clear()
+    async with house.running() as chat:
+        chat.say("a long story", "club", sender="ann", kind=ChatType.GROUP)
+        await house.model.begun.wait()
+        chat.say(command, "club", sender="bob", kind=ChatType.GROUP)
+        await chat.sees("A new conversation begins." if per_user and command == "/new" else told, "club")
+        house.model.gate.set()
+        await chat.sees("you said: [Ann] a long story", "club")
+        chat.say("go on", "club", sender="ann", kind=ChatType.GROUP)
+        await chat.sees("you said: [Ann] go on", "club")
+    assert [message.text for message in house.model.asked[-1] if message.role == "user"] == ["a long story", "go on"]

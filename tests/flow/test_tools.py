@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
 
 from gateway.agent.history import INTERRUPTED, NOT_BEGUN
+from gateway.app.process import Mind
 from gateway.contracts.model import Completed
 from gateway.messages import Message, ToolCall
+from gateway.storage.tables import messages
 from gateway.toolkit.function import Tool, tool
+from gateway.turns import TurnSettings
+from gateway.types import Turn
 from tests.fakes.model import DrivenModel
 from tests.flow.conftest import House
 
@@ -226,3 +235,112 @@ async def test_stop_tells_a_call_that_was_cut_off_from_one_that_never_began(hous
         await chat.sees("Stopped.")
         chat.say("what happened?")
         await chat.sees(f"done: {INTERRUPTED} | {NOT_BEGUN}")
+
+
+@pytest.mark.parametrize("stubborn", [False, True], ids=["a tool that gives way", "a tool that ends all the same"])
+async def test_new_cancels_the_tool_that_runs_and_its_late_answer_is_in_neither_conversation(
+    house: House, stubborn: bool
+) -> None:
+    counts: list[str] = []
+    began, cancelled = asyncio.Event(), asyncio.Event()
+
+    @tool()
+    async def dig() -> str:
+        """Dig."""
+        began.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.set()
+            if not stubborn:
+                raise
+        return "a late treasure"
+
+    house.give_tools([dig, counter(counts)])
+    house.models[""] = calling(ToolCall("1", "dig"), ToolCall("2", "count", '{"word":"after"}'))
+    async with house.running() as chat:
+        chat.say("dig, and count")
+        await began.wait()
+        chat.say("/new")
+        await chat.sees("A new conversation begins. Stopped.")
+        await cancelled.wait()
+        await chat.is_quiet()
+        house.models[""] = DrivenModel()
+        chat.say("hello")
+        await chat.sees("you said: hello")
+        kept = await house.database.read(lambda connection: connection.scalars(select(messages.c.text)).all())
+    assert [message.text for message in house.model.asked[-1][1:]] == ["hello"]
+    assert "dig, and count" in kept
+    assert not any("late treasure" in text or "counted" in text for text in [*kept, *chat.texts()])
+    assert counts == []
+
+
+async def test_a_tool_that_fails_at_once_before_a_model_without_words_still_gets_the_person_a_sentence(
+    house: House,
+) -> None:
+    @tool()
+    async def look() -> str:
+        """Look."""
+        raise TimeoutError
+
+    house.give_tools([look])
+    answers = [Completed("", (ToolCall("1", "look"),)), Completed("")]
+    house.models[""] = DrivenModel(lambda said: answers.pop(0) if answers else "here I am")
+    async with house.running() as chat:
+        chat.say("look")
+        await chat.sees("The model gave an empty answer")
+        await chat.is_quiet()
+        chat.say("and now?")
+        await chat.sees("here I am")
+        await chat.is_quiet()
+        assert len(chat.texts()) == 2
+
+
+@dataclass
+class RoomyHouse(House):
+    """Gives each conversation a folder of its own, as the gateway does; `folders` says which."""
+
+    folders: dict[str, Path] = field(default_factory=dict)
+
+    def _mind(self) -> Mind:
+        return replace(
+            super()._mind(),
+            workspace=lambda session, address: self.folders.setdefault(
+                address.chat, self.plans[0].home / address.chat / session
+            ),
+        )
+
+
+async def test_each_of_many_turns_that_run_at_once_has_a_tool_see_its_own_conversation(house: House) -> None:
+    many, at_once = 100, 50
+    roomy = RoomyHouse(house.plans, house.platform, house.models)
+    roomy.change(turns=TurnSettings(max_concurrent=at_once), edit_every=None)
+    meet = asyncio.Barrier(at_once)
+
+    @tool()
+    async def where(turn: Turn, word: str) -> str:
+        """Say where we are.
+
+        Args:
+            word: Who asks.
+        """
+        await meet.wait()
+        return f"{word} {turn.target.chat} {turn.session_id} {turn.workspace}"
+
+    def answer(said: Sequence[Message]) -> Completed | str:
+        last = said[-1]
+        if last.role == "tool":
+            return last.text
+        return Completed("", (ToolCall("1", "where", f'{{"word":"{last.text}"}}'),))
+
+    roomy.give_tools([where])
+    roomy.models[""] = DrivenModel(answer)
+    chats = [f"chat{number}" for number in range(many)]
+    async with roomy.running() as chat:
+        for name in chats:
+            chat.say(f"of-{name}", name)
+        await chat.until(lambda: all(chat.texts(name) for name in chats), "an answer in each chat")
+    for name in chats:
+        folder = roomy.folders[name]
+        assert " ".join(chat.texts(name)) == f"of-{name} {name} {folder.name} {folder}"
+    assert len({folder.name for folder in roomy.folders.values()}) == many
