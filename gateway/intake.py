@@ -20,7 +20,7 @@ from gateway.metrics import Metrics
 from gateway.sessions.keys import session_key
 from gateway.sessions.settings import SharingSettings
 from gateway.storage.database import Connection, Database
-from gateway.types import Event, EventKind, Reply, Role, SessionKey, clean
+from gateway.types import Event, EventKind, Reply, Role, SessionKey, clean, escape
 
 log = logging.getLogger(__name__)
 
@@ -93,11 +93,10 @@ class Intake:
         return outcome.label != DUPLICATE
 
     def _store(self, connection: Connection, key: SessionKey, event: Event) -> _Outcome:
-        account = f"{event.origin.platform}:{event.sender.id}"
-        owner = people.role_of(connection, account) is Role.OWNER
+        owner = people.role_of(connection, event.account) is Role.OWNER
         verdict = self._access.judge(event, owner=owner)
         if verdict.role is None:
-            return self._refuse(connection, event, account, verdict.answer, str(verdict.reason))
+            return self._refuse(connection, event, verdict.answer, str(verdict.reason))
         found = self._commands.find(event.text) if event.kind is EventKind.MESSAGE and not event.burst else None
         if isinstance(found, Found) and not found.command.at_once:
             return self._wait(connection, key, event, verdict.role, command=True)
@@ -105,11 +104,11 @@ class Intake:
             return self._wait(connection, key, event, verdict.role, command=False)
         return self._at_once(connection, key, event, verdict.role, found)
 
-    def _refuse(self, connection: Connection, event: Event, account: str, answer: str, reason: str) -> _Outcome:
+    def _refuse(self, connection: Connection, event: Event, answer: str, reason: str) -> _Outcome:
         outcome = _Outcome(reason)
-        if answer and account not in self._told:
-            self._told[account] = True
-            log.warning("%s (%s) was refused: %s", account, event.sender.name, reason)
+        if answer and event.account not in self._told:
+            self._told[event.account] = True
+            log.warning("%s (%s) was refused: %s", event.account, event.sender.name, reason)
             outcome.queues = self._say(connection, event, answer)
         return outcome
 
@@ -146,8 +145,9 @@ class Intake:
 
 
 def event_key(event: Event) -> str:
-    """The id that the platform gives what happened, made one among all accounts."""
-    return f"{event.origin.adapter}:{event.id}"
+    """The id that the platform gives what happened, made one among all accounts and their workspaces."""
+    team = f"/{escape(event.origin.team)}" if event.origin.team else ""
+    return f"{event.origin.adapter}{team}:{event.id}"
 
 
 def _check_ids(event: Event) -> None:

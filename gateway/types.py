@@ -170,6 +170,11 @@ class Event:
     def private(self) -> bool:
         return self.chat_type is ChatType.DM
 
+    @property
+    def account(self) -> str:
+        """The sender's account as it is written everywhere: ``platform:user``."""
+        return f"{self.origin.platform}:{self.sender.id}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, bindparam, delete, func, not_, select, update
+from sqlalchemy import Connection, bindparam, delete, exists, func, not_, select, update
 
 from gateway.bus import reports
 from gateway.storage.clock import now
@@ -57,6 +57,19 @@ def welcome(connection: Connection, token_hash: str) -> Visitor:
 
 HOME = "home_person"
 """The fact that names the home's person: whose notes are the home's own two files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The person of an account ("" for none yet), whether it is the home's, and whether the account proved that."""
+
+    person: str = ""
+    home: bool = False
+    proved: bool = False
+
+
+_HOME = exists().where(facts.c.name == HOME, facts.c.value == identities.c.person)
+_IDENTITY = select(identities.c.person, _HOME, identities.c.grants).where(identities.c.account == bindparam("a"))
 
 
 def home_person(connection: Connection) -> str:
@@ -128,16 +141,15 @@ def _new(connection: Connection) -> str:
     return person
 
 
-def grants(connection: Connection, account: str) -> bool:
-    """Say whether an account proved whose it is."""
-    query = select(identities.c.account).where(identities.c.account == account, identities.c.grants)
-    return connection.execute(query).first() is not None
+def identity(connection: Connection, account: str) -> Known:
+    """Return whose an account is."""
+    row = connection.execute(_IDENTITY, {"a": account}).first()
+    return Known(*row) if row else Known()
 
 
 def known(connection: Connection, account: str) -> str:
     """Return the person an account (``platform:user``) belongs to, "" where it never spoke."""
-    query = select(identities.c.person).where(identities.c.account == account)
-    return str(connection.execute(query).scalar() or "")
+    return identity(connection, account).person
 
 
 def meet(connection: Connection, account: str, *, home: bool) -> str:

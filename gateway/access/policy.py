@@ -74,7 +74,7 @@ class Access:
         if not event.sender.id.strip():
             return Verdict(Reason.NO_IDENTITY)
         owner = owner or platform in self._rules.local
-        if owner or f"{platform}:{event.sender.id}" in self._rules.owners:
+        if owner or event.account in self._rules.owners:
             return self._addressed(event, Verdict(Reason.OWNER, Role.OWNER))
         if platform in self._rules.trusted:
             return Verdict(Reason.OWN_PLATFORM, Role.GUEST if platform == "webhook" else Role.MEMBER)

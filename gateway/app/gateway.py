@@ -91,7 +91,7 @@ class Gateway(Resource):
         desk = await enter(Desk())
         for adapter in self.adapters.values():
             await enter(adapter)
-        manager = await enter(MemoryManager(self._mind.provider))
+        manager = await enter(MemoryManager(self._mind.provider() if works else None))
         self._build(desk, manager)
 
     def _build(self, desk: Desk, manager: MemoryManager) -> None:

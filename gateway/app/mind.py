@@ -42,5 +42,5 @@ def mind_of(config: Config, models: Models) -> Mind:
         names=models.names,
         taken=[spec.name for spec in every.specs()],
         reviews=lambda: None if review.is_main else models.auxiliary("background_review", review),
-        provider=open_provider(settings.memory, home, config.variables, allow=settings.plugins.allow),
+        provider=lambda: open_provider(settings.memory, home, config.variables, allow=settings.plugins.allow),
     )

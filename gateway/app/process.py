@@ -74,6 +74,6 @@ class Mind:
     workspace: Callable[[str, Address], Path]
     folder: Callable[[str], Path | None] = lambda session: None
     taken: Collection[str] = ()
-    provider: MemoryProvider | None = None
+    provider: Callable[[], MemoryProvider | None] = lambda: None
     reviews: Callable[[], Model | None] = lambda: None
     names: Callable[[], list[str]] = list

@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from gateway.access import people
+from gateway.access.people import Known
 from gateway.agent.memory.backing.contract import Backing
 from gateway.agent.memory.backing.files import FileBacking
 from gateway.agent.memory.backing.pending import Staging
@@ -54,15 +55,6 @@ def open_memories(database: Database, desk: Desk, folder: Path, settings: Memory
     return Memories(database, settings, backing)
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """The person of an account ("" for none yet), whether it is the home's, and whether the account proved that."""
-
-    person: str
-    home: bool
-    proved: bool
-
-
 class Remember:
     """
     What turns need of memory.
@@ -97,9 +89,9 @@ class Remember:
         """Say who wrote an event and whose notes its conversation uses; whoever is new becomes a person."""
         if event.chat_type is ChatType.WEBHOOK:
             return Whose()
-        account = f"{event.origin.platform}:{event.sender.id}"
+        account = event.account
         named = event.origin.platform == self._local or account == self._first
-        known = await self._database.read(partial(_known, account=account))
+        known = await self._database.read(partial(people.identity, account=account))
         if not known.person or (named != known.home and not known.proved):
             known = await self._settle(account, known, home=named)
         person, home = known.person, known.home
@@ -107,7 +99,7 @@ class Remember:
         notes = str(owner) if owner is not None and (self.memories.on or self.manager.name) else ""
         return Whose(person, notes, person if of_one(event, self._sharing) else "")
 
-    async def _settle(self, account: str, known: _Known, *, home: bool) -> _Known:
+    async def _settle(self, account: str, known: Known, *, home: bool) -> Known:
         """Give an account the person that the settings say: its own, or the home's, and then with what it had."""
 
         def job(connection: Connection) -> str:
@@ -121,7 +113,7 @@ class Remember:
 
         if before := await self._database.write(job):
             await self.joined(before)
-        return await self._database.read(partial(_known, account=account))
+        return await self._database.read(partial(people.identity, account=account))
 
     async def joined(self, person: str) -> None:
         """Give the home the notes of somebody who turned out to be its owner."""
@@ -218,12 +210,6 @@ def _scope(event: Event, whose: Whose) -> Scope:
         platform=event.origin.platform,
         user_name=event.sender.name,
     )
-
-
-def _known(connection: Connection, account: str) -> _Known:
-    person = people.known(connection, account)
-    home = people.is_home(connection, person)
-    return _Known(person, home, home and people.grants(connection, account))
 
 
 async def all_owners(database: Database, folder: Path) -> list[Owner]:

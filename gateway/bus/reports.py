@@ -78,4 +78,4 @@ def talking(connection: Connection, accounts: Collection[str]) -> set[str]:
     """Return the lanes where something these accounts (``platform:user``) said waits or is being answered."""
     query = select(inbox.c.lane, inbox.c.event).where(INBOX_OPEN, not_(inbox.c.command))
     events = ((lane, unpack(event)) for lane, event in connection.execute(query))
-    return {lane for lane, event in events if f"{event.origin.platform}:{event.sender.id}" in accounts}
+    return {lane for lane, event in events if event.account in accounts}

@@ -186,12 +186,9 @@ def allow(output: Output, *, handle: str, whose: str) -> None:
     owner = _owner(whose)
 
     async def work(kept: Kept) -> None:
-        known = {entry.handle for sheet in await kept.sheets(owner) for entry in sheet.entries}
-        if handle not in known:
-            raise Failure(
-                f"there is no note {handle}", code=exits.NOT_FOUND, hint="hermes-gateway memory show lists them"
-            )
-        await kept.memories.allow(owner, handle, BY)
+        if not await kept.memories.allow(owner, handle, BY):
+            hint = "hermes-gateway memory show lists them"
+            raise Failure(f"there is no note {handle}", code=exits.NOT_FOUND, hint=hint)
 
     _with(output, work)
     output.answer({"ok": True}, [f"{handle} passes from the next conversation on"])

@@ -50,7 +50,7 @@ def builtin_commands(prepare: Prepare, facts: Facts, more: Sequence[Command] = (
 
     def whoami(connection: Connection, asked: Asked) -> Said:
         event = asked.event
-        return Said(f"You are `{event.origin.platform}:{event.sender.id}`, {asked.role}, in `{event.origin}`.")
+        return Said(f"You are `{event.account}`, {asked.role}, in `{event.origin}`.")
 
     commands += [
         Command("new", "begin a new conversation", new, aliases=("reset",), at_once=True),

@@ -157,12 +157,8 @@ async def _allow(rooms: Remembered, asked: Asked, whose: Whose, wanted: str) -> 
     owner = Owner.parse(whose.notes)
     if owner != await _own(rooms, whose.person) and not asked.role.covers(Role.OWNER):
         return "These notes are shared, and only an owner of the gateway lets a blocked one of them pass."
-    store = rooms.memories.store(owner)
-    for target in store.targets:
-        for entry in (await store.sheet(target)).entries:
-            if entry.handle == wanted:
-                await rooms.memories.allow(owner, wanted, _account(asked))
-                return f"{wanted} passes from the next conversation on."
+    if await rooms.memories.allow(owner, wanted, asked.event.account):
+        return f"{wanted} passes from the next conversation on."
     return "There is no note with this handle; /memory show lists them."
 
 
@@ -182,16 +178,12 @@ async def _decide(rooms: Remembered, asked: Asked, whose: Whose, word: str, id: 
     if not chosen:
         return f"Nothing of yours waits as {id[:40]}." if id else "Say which: an id from /memory pending, or all."
     decide = rooms.approvals.approve if word in {"approve", "apply"} else rooms.approvals.reject
-    return "\n".join([f"- {one.id}: {await decide(one, _account(asked))}" for one in chosen])
+    return "\n".join([f"- {one.id}: {await decide(one, asked.event.account)}" for one in chosen])
 
 
 def _pending(staged: Staged) -> str:
     auto = " [auto]" if staged.write.origin == "background_review" else ""
     return f"- `{staged.id}`{auto} {staged.summary}"
-
-
-def _account(asked: Asked) -> str:
-    return f"{asked.event.origin.platform}:{asked.event.sender.id}"
 
 
 async def _forgetme(rooms: Remembered, asked: Asked) -> Said:

@@ -194,15 +194,12 @@ def open_queues(connection: Connection, shards: Set[int]) -> list[str]:
     return list(connection.execute(query.distinct()).scalars())
 
 
-def busy(connection: Connection, queue: str) -> bool:
-    """Say whether something waits before whatever would be sent now."""
-    query = select(outbox.c.id).where(OUTBOX_OPEN, outbox.c.shard == shard_of(queue), outbox.c.queue == queue)
-    return connection.execute(query.limit(1)).first() is not None
-
-
-def due(connection: Connection, queues: Collection[str]) -> bool:
-    """Say whether one of these queues has something that may go now, or is going."""
-    query = select(outbox.c.id).where(OUTBOX_OPEN, outbox.c.queue.in_(queues), outbox.c.not_before <= now())
+def busy(connection: Connection, queues: Collection[str], *, due: bool = False) -> bool:
+    """Say whether something waits in one of these queues, or is going; with `due`, something that may go now."""
+    shards = {shard_of(queue) for queue in queues}
+    query = select(outbox.c.id).where(OUTBOX_OPEN, outbox.c.shard.in_(shards), outbox.c.queue.in_(queues))
+    if due:
+        query = query.where(outbox.c.not_before <= now())
     return connection.execute(query.limit(1)).first() is not None
 
 
@@ -258,7 +255,7 @@ def begin_live(connection: Connection, turn: str, address: Address) -> str | Non
 
     None where the queue holds something that must come first.
     """
-    if busy(connection, address.queue):
+    if busy(connection, [address.queue]):
         return None
     row = upsert(connection, live).values(turn=turn, address=str(address), created=now())
     connection.execute(row.on_conflict_do_nothing())

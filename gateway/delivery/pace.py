@@ -45,20 +45,10 @@ class Pace:
         self._sweep(now)
         return 0.0
 
-    def peek(self, key: Hashable) -> float:
-        """Return what `delay` would, and take nothing."""
-        return self._wait(key, self._clock())
-
     def close(self, key: Hashable, until: float) -> None:
         """Give out nothing before `until` by the clock; an earlier end does not shorten a later one."""
         self._closed[key] = max(until, self._closed.get(key, until))
         self._sweep(self._clock())
-
-    def retune(self, rate_per_second: float) -> None:
-        """Go on at another rate; what is closed stays closed."""
-        if not rate_per_second > 0:
-            raise ValueError(f"a pace needs a rate above 0, not {rate_per_second}")
-        self._cost = 1 / rate_per_second
 
     def __len__(self) -> int:
         """Count the keys that are remembered."""

@@ -157,7 +157,7 @@ class Sender:
             log.warning("not everything has been sent; the rest goes out after the next start")
 
     def _is_due(self, connection: Connection) -> bool:
-        return outbox.due(connection, set(self._handed))
+        return outbox.busy(connection, set(self._handed), due=True)
 
     async def _quiet(self) -> None:
         while self._running or not self._awake.empty():

@@ -111,9 +111,11 @@ class Answers:
         past = await self._past(claimed, again=again)
         if past.events == ():
             return await self._nothing(claimed)
+        whose = await self._rooms.whose(past.events[-1])  # an account may be another person's since the last turn
         key = cache_key(claimed.session_id, self._settings.home, model.name)
-        async with self._rooms.cache.use(key, lambda: self._build(claimed, model)) as entry:
+        async with self._rooms.cache.use(key, lambda: self._build(claimed, model, whose)) as entry:
             session = entry.session
+            session.whose = whose
             if session.version != claimed.version or past.replaces:
                 await self._reload(session, claimed, past)
             try:
@@ -148,10 +150,10 @@ class Answers:
         await self._rooms.sender.wake(await self._rooms.database.write(job))
         return "command"
 
-    async def _build(self, claimed: Claimed, model: Model) -> Entry:
+    async def _build(self, claimed: Claimed, model: Model, whose: Whose) -> Entry:
         session = self._sessions.get(claimed.session_id)
         if session is None:
-            session = LiveSession(claimed.session_id, str(claimed.lane))
+            session = LiveSession(claimed.session_id, str(claimed.lane), whose=whose)
             if claimed.fresh:
                 await self._begin(session, claimed)
             self._sessions[claimed.session_id] = session
@@ -159,7 +161,6 @@ class Answers:
 
     async def _begin(self, session: LiveSession, claimed: Claimed) -> None:
         event = claimed.events[-1]
-        session.whose = await self._rooms.whose(event)
         if session.whose.alone:
             await self._rooms.database.write(partial(_name, claimed, session.whose.alone))
         await self._rooms.begun(event, session)
@@ -171,20 +172,21 @@ class Answers:
         stored = await self._rooms.database.read(
             lambda connection: store.load(connection, claimed.session_id, without=hidden)
         )
-        event = claimed.events[-1]
-        session.whose = await self._rooms.whose(event)
-        prompt = stored.prompt or session.prompt or await self._rooms.prompt(event, session.whose)
+        prompt = stored.prompt or session.prompt or await self._rooms.prompt(claimed.events[-1], session.whose)
         session.fill(prompt, repair(stored.history), claimed.version)
+        session.stored = bool(stored.prompt)
 
     async def _speak(self, claimed: Claimed, session: LiveSession, model: Model, past: _Past) -> str:
-        whose = await self._rooms.whose(past.events[-1])  # an account may be another person's since the last turn
+        whose = session.whose
         turn = Turn(
             id=claimed.turn,
             session=claimed.lane,
             session_id=claimed.session_id,
             events=past.events,
             role=claimed.role,
-            workspace=str(self._rooms.workspace(claimed.session_id, claimed.events[-1].origin)),
+            workspace=str(
+                await asyncio.to_thread(self._rooms.workspace, claimed.session_id, claimed.events[-1].origin)
+            ),
             person=whose.person,
             notes=whose.notes,
         )

@@ -26,12 +26,14 @@ class TurnJournal:
         """Store messages and calls that start, in one fenced transaction."""
         if said or starting:
             await self._database.write(lambda connection: self._write(connection, said, starting))
+            self._session.stored = True
 
     def _write(self, connection: Connection, said: Sequence[Message], starting: Sequence[str]) -> None:
         claimed = self._claimed
         lanes.fence(connection, claimed.lane, claimed.generation)
         journal.begin(connection, claimed.turn, str(claimed.lane), claimed.session_id, self._model)
-        store.keep_prompt(connection, claimed.session_id, self._session.prompt, self._session.whose.alone)
+        if not self._session.stored:
+            store.keep_prompt(connection, claimed.session_id, self._session.prompt, self._session.whose.alone)
         store.append(connection, claimed.session_id, claimed.turn, said)
         journal.start_calls(connection, claimed.turn, starting)
         journal.end_calls(connection, claimed.turn, [message.call_id for message in said if message.call_id])

@@ -112,7 +112,7 @@ class Reviews:
 
     def count(self, connection: Connection, turn: Turn, added: Sequence[Message], *, again: bool) -> Counters | None:
         """Count a turn in the transaction that ends it; one that answers again what was counted adds no turn."""
-        if not turn.notes:
+        if not turn.notes or not (self._settings.interval or self._settings.leaving):
             return None
         return nudges.count(connection, turn.session_id, turns=int(not again), steps=steps(added), saved=saved(added))
 
@@ -237,7 +237,7 @@ class Reviews:
         queues, pause = {target.queue for target in targets}, FIRST_LOOK
 
         def waits(connection: Connection) -> bool:
-            return any(outbox.busy(connection, queue) for queue in queues)
+            return outbox.busy(connection, queues)
 
         try:
             async with asyncio.timeout(DELIVERY_SECONDS):

@@ -60,7 +60,7 @@ class House:
             tools=lambda role, model, more: Union(self.tools, more),
             workspace=lambda session, address: self.plans[0].home,
             names=lambda: sorted(name for name in self.models if name),
-            provider=self.provider,
+            provider=lambda: self.provider,
             reviews=lambda: self.reviewer,
         )
 

@@ -56,9 +56,18 @@ class Memories:
         self._recent[owner] = store
         return store
 
-    async def allow(self, owner: Owner, handle: str, by: str) -> None:
-        """Let an entry pass from the next session on, whatever the scan finds in it; `by` is an account."""
+    async def allow(self, owner: Owner, handle: str, by: str) -> bool:
+        """
+        Let an entry pass from the next session on, whatever the scan finds in it; False where there is none.
+
+        `by` is an account.
+        """
+        store = self.store(owner)
+        sheets = [await store.sheet(target) for target in store.targets]
+        if handle not in {entry.handle for sheet in sheets for entry in sheet.entries}:
+            return False
         await self._database.write(lambda connection: allowed.allow(connection, str(owner), handle, by))
+        return True
 
     async def erase(self, owner: Owner, person: str) -> int:
         """Remove an owner's notes, what it let pass and what waits of its person; return the characters of notes."""

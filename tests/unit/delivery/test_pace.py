@@ -37,11 +37,6 @@ def test_who_is_told_to_wait_has_taken_nothing(clock: Clock) -> None:
     assert pace.delay("chat") == 0
 
 
-def test_looking_takes_nothing(clock: Clock) -> None:
-    pace = Pace(1, clock=clock)
-    assert [pace.peek("chat"), pace.peek("chat"), pace.delay("chat"), pace.peek("chat")] == [0, 0, 0, pytest.approx(1)]
-
-
 def test_keys_do_not_wait_for_each_other(clock: Clock) -> None:
     pace = Pace(1, clock=clock)
     assert [pace.delay(key) for key in ("one", "two", "one")] == [0, 0, pytest.approx(1)]
@@ -71,23 +66,10 @@ def test_a_key_that_was_closed_in_the_past_is_open(clock: Clock) -> None:
     assert pace.delay("chat") == 0
 
 
-def test_another_rate_holds_from_the_next_slot_on_and_opens_nothing(clock: Clock) -> None:
-    pace = Pace(1, clock=clock)
-    pace.close("closed", clock.now + 30)
-    pace.retune(0.1)
-    assert [pace.delay("chat"), pace.delay("chat")] == [0, pytest.approx(10)]
-    assert pace.delay("closed") == pytest.approx(30)
-
-
 @pytest.mark.parametrize(("rate", "burst"), [(0, 1), (-1, 1), (float("nan"), 1), (1, 0)])
 def test_a_pace_that_gives_nothing_is_refused(rate: float, burst: float) -> None:
     with pytest.raises(ValueError, match="rate"):
         Pace(rate, burst)
-
-
-def test_a_rate_of_nothing_is_refused_later_too() -> None:
-    with pytest.raises(ValueError, match="rate"):
-        Pace(1).retune(0)
 
 
 def test_idle_keys_are_forgotten(clock: Clock) -> None:
