@@ -46,7 +46,7 @@ async def test_what_the_server_let_go_is_held_again(postgres_url: str, tmp_path:
         with psycopg.connect(postgres_url) as connection:
             connection.execute("SELECT pg_terminate_backend(%s, 5000)", [holder])
         await one.hold()
-        with pytest.raises(StorageError):
+        with pytest.raises(StorageError, match="another gateway without Redis uses postgresql://"):
             await two.hold()
 
 

@@ -103,10 +103,19 @@ async def test_a_program_that_guesses_waits_like_a_person(office: Office) -> Non
         assert int(late.headers["retry-after"]) >= 1
 
 
-@pytest.mark.parametrize("path", ["/", "/chat/conversation", "/owner?token=once-only"])
-async def test_the_pages_are_not_opened_that_way(office: Office, path: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "code", "leads_to"),
+    [
+        ("/", 303, "/login"),
+        ("/chat/conversation", 401, None),
+        ("/owner?token=once-only", 303, "/login#token=once-only"),
+    ],
+)
+async def test_the_pages_are_not_opened_that_way(office: Office, path: str, code: int, leads_to: str | None) -> None:
     async with guarded(office, headers=basic(SECRET)) as program:
-        assert (await program.get(path)).status_code in {303, 401}
+        answer = await program.get(path)
+    assert (answer.status_code, answer.headers.get("location")) == (code, leads_to)
+    assert await office.database.read(people.owners) == set()
 
 
 async def test_a_wrong_password_opens_nothing(office: Office) -> None:

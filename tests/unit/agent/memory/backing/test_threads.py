@@ -21,17 +21,19 @@ async def test_a_job_runs_in_a_thread_and_its_result_comes_back() -> None:
 
 async def test_no_more_threads_are_begun_than_are_allowed() -> None:
     threads, most, running, mutex = Threads("t2", 3), 0, 0, threading.Lock()
+    three = threading.Barrier(3)
 
     def job() -> None:
         nonlocal most, running
         with mutex:
             running += 1
             most = max(most, running)
+        three.wait(30)
         with mutex:
             running -= 1
 
-    await asyncio.gather(*(threads.run(job) for _ in range(500)))
-    assert most <= 3
+    await asyncio.gather(*(threads.run(job) for _ in range(300)))
+    assert most == 3
     assert sum(thread.name == "t2" for thread in threading.enumerate()) <= 3
 
 
