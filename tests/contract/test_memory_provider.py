@@ -174,15 +174,22 @@ class MemoryProviderContract:
 
     async def test_the_tools_find_nothing_of_another_owner(self, provider: MemoryProvider) -> None:
         await self.tell(provider, ANN, "My PIN hint is tulip")
-        for name, arguments in self.asking("PIN hint tulip"):
+        looks = self.asking("PIN hint tulip")
+        for name, arguments in looks:
             told = await self._answer(provider, name, arguments, BOB)
             assert "My PIN hint" not in told, name
+        own = [await self._answer(provider, name, arguments, ANN) for name, arguments in looks]
+        assert any("My PIN hint" in told for told in own)
 
     async def test_the_tools_reach_nothing_of_another_owner_by_its_id(self, provider: MemoryProvider) -> None:
         await self.tell(provider, ANN, "My PIN hint is tulip")
         await self.tell(provider, BOB, "The harbour is closed")
-        for id in await self.ids(provider, ANN):
-            for name, arguments in self.reaching(id):
+        ids = await self.ids(provider, ANN)
+        assert ids
+        for id in ids:
+            calls = self.reaching(id)
+            assert calls
+            for name, arguments in calls:
                 told = await self._answer(provider, name, arguments, BOB)
                 assert "tulip" not in told, name
         assert "tulip" in await provider.prefetch("What is my PIN hint?", ANN)
@@ -191,11 +198,7 @@ class MemoryProviderContract:
     async def test_what_an_owner_has_forgotten_is_gone_and_the_rest_stays(self, provider: MemoryProvider) -> None:
         await self.tell(provider, ANN, "My PIN hint is tulip")
         await self.tell(provider, BOB, "My PIN hint is walnut")
-        try:
-            erased = await provider.forget(ANN)
-        except NotImplementedError:
-            return
-        assert erased >= 1
+        assert await provider.forget(ANN) >= 1
         assert "tulip" not in await provider.prefetch("What is my PIN hint?", ANN)
         assert "walnut" in await provider.prefetch("What is my PIN hint?", BOB)
         assert await provider.forget(ANN) == 0

@@ -83,7 +83,8 @@ async def test_of_two_people_no_request_of_the_one_names_the_other(provider: Mem
         await provider.call("mem0_search", {"query": "PIN hint"}, scope)
         await provider.forget(scope)
         other = "bob" if scope is ANN else "ann"
-        assert [str(asked) for asked in server.requests if other in repr(asked.body) + repr(asked.query)] == []
+        assert server.requests
+        assert [str(asked) for asked in server.requests if other in f"{asked.path} {asked.query} {asked.body}"] == []
 
 
 async def test_what_a_careless_server_returns_of_others_is_left_out(provider: Mem0, server: Mem0Server) -> None:
