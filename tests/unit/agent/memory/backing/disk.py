@@ -21,9 +21,13 @@ def nothing(step: str, path: Path) -> int:
     return 0
 
 
-def no_replacing(step: str, path: Path) -> int:
-    """Be a disk on which MEMORY.md is a mount of its own."""
-    return errno.EBUSY if step == "replace" and path.name == "MEMORY.md" else 0
+NOT_REPLACED = {"a file mounted there": errno.EBUSY, "another file system": errno.EXDEV}
+"""What a file that cannot be replaced may be, and what the system says of it."""
+
+
+def no_replacing(number: int) -> Refuses:
+    """Make a disk on which MEMORY.md cannot be replaced, for which the system gives this errno."""
+    return lambda step, path: number if step == "replace" and path.name == "MEMORY.md" else 0
 
 
 class Disk(Steps):

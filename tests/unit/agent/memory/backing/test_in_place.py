@@ -13,7 +13,7 @@ from gateway.agent.memory.backing.files import FileBacking
 from gateway.agent.memory.backing.queues import Desk
 from gateway.errors import StorageError
 from tests.services import sandbox
-from tests.unit.agent.memory.backing.disk import Died, Disk, no_replacing
+from tests.unit.agent.memory.backing.disk import NOT_REPLACED, Died, Disk, Refuses, no_replacing
 from tests.unit.agent.memory.backing.people import MEMORY, left, python, write
 
 CHANGE = """
@@ -51,9 +51,14 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture(params=NOT_REPLACED.values(), ids=list(NOT_REPLACED))
+def refuses(request: pytest.FixtureRequest) -> Refuses:
+    return no_replacing(request.param)
+
+
 @pytest.fixture
-async def desk() -> AsyncIterator[Desk]:
-    async with Desk(steps=Disk(no_replacing)) as desk:
+async def desk(refuses: Refuses) -> AsyncIterator[Desk]:
+    async with Desk(steps=Disk(refuses)) as desk:
         yield desk
 
 
@@ -67,14 +72,14 @@ async def test_what_cannot_be_replaced_is_written_in_place(file: Path, desk: Des
     assert left(file.parent) == []
 
 
-async def test_a_crash_at_any_step_of_it_leaves_the_old_text_or_the_new_one(tmp_path: Path) -> None:
+async def test_a_crash_at_any_step_of_it_leaves_the_old_text_or_the_new_one(tmp_path: Path, refuses: Refuses) -> None:
     step, died = 0, True
     while died:
         step += 1
         file = tmp_path / f"{step}" / "MEMORY.md"
         file.parent.mkdir()
         file.write_text(OLD)
-        disk = Disk(no_replacing, dies=step)
+        disk = Disk(refuses, dies=step)
         async with Desk(steps=disk) as desk:
             await asyncio.gather(FileBacking(file.parent, desk).change(MEMORY, write(NEW)), return_exceptions=True)
         died = disk.dead
@@ -89,11 +94,11 @@ async def test_a_crash_at_any_step_of_it_leaves_the_old_text_or_the_new_one(tmp_
     assert seen == NEW
 
 
-async def test_a_crash_while_a_crash_is_being_mended_does_no_harm(file: Path) -> None:
+async def test_a_crash_while_a_crash_is_being_mended_does_no_harm(file: Path, refuses: Refuses) -> None:
     (file.parent / ".mem_MEMORY.md.copy").write_text(NEW)
     file.write_text("a new twice")
     for step in range(1, 12):
-        async with Desk(steps=Disk(no_replacing, dies=step)) as desk:
+        async with Desk(steps=Disk(refuses, dies=step)) as desk:
             with pytest.raises(Died):
                 await FileBacking(file.parent, desk).change(MEMORY, write("never written"))
         async with Desk() as desk:
@@ -103,15 +108,15 @@ async def test_a_crash_while_a_crash_is_being_mended_does_no_harm(file: Path) ->
     assert file.read_text() == "after"
 
 
-async def test_a_disk_that_fills_up_in_the_middle_gives_the_old_text_back(file: Path) -> None:
+async def test_a_disk_that_fills_up_in_the_middle_gives_the_old_text_back(file: Path, refuses: Refuses) -> None:
     written = 0
 
-    def refuses(step: str, path: Path) -> int:
+    def fills_up(step: str, path: Path) -> int:
         nonlocal written
         written += step == "write" and path.name == "MEMORY.md"
-        return 28 if step == "write" and path.name == "MEMORY.md" and written == 2 else no_replacing(step, path)
+        return 28 if step == "write" and path.name == "MEMORY.md" and written == 2 else refuses(step, path)
 
-    async with Desk(steps=Disk(refuses)) as desk:
+    async with Desk(steps=Disk(fills_up)) as desk:
         notes = FileBacking(file.parent, desk)
         with pytest.raises(StorageError, match="is full; free some space and try again"):
             await notes.change(MEMORY, write(NEW))

@@ -21,7 +21,7 @@ from gateway.agent.memory.backing.contract import Done
 from gateway.agent.memory.backing.files import FileBacking
 from gateway.agent.memory.backing.queues import Desk
 from gateway.agent.memory.notes import join, parse
-from tests.unit.agent.memory.backing.disk import Died, Disk, no_replacing, nothing
+from tests.unit.agent.memory.backing.disk import NOT_REPLACED, Died, Disk, Refuses, no_replacing, nothing
 from tests.unit.agent.memory.backing.people import MEMORY, add, keep, left
 
 PROCESSES = st.sampled_from([0, 1])
@@ -31,8 +31,8 @@ STEPS = st.integers(1, 40)
 class Process:
     """A process until it dies: its disk, and the notes as it has them."""
 
-    def __init__(self, folder: Path, *, mounted: bool) -> None:
-        self.disk = Disk(no_replacing if mounted else nothing)
+    def __init__(self, folder: Path, refuses: Refuses) -> None:
+        self.disk = Disk(refuses)
         self.notes = FileBacking(folder, Desk(steps=self.disk))
 
     def die_at(self, step: int) -> None:
@@ -50,11 +50,11 @@ class NotesMachine(RuleBasedStateMachine):
         self.copies: set[str] = set()
         self.number = 0
 
-    @initialize(mounted=st.booleans())
-    def the_disk(self, mounted: bool) -> None:
-        self.mounted = mounted
+    @initialize(number=st.sampled_from([0, *NOT_REPLACED.values()]))
+    def the_disk(self, number: int) -> None:
+        self.refuses = no_replacing(number) if number else nothing
         self.file.touch()
-        self.processes = [Process(self.folder, mounted=mounted) for _ in range(2)]
+        self.processes = [Process(self.folder, self.refuses) for _ in range(2)]
 
     def teardown(self) -> None:
         if hasattr(self, "processes"):
@@ -67,11 +67,11 @@ class NotesMachine(RuleBasedStateMachine):
         return f"entry {self.number}" + " and more" * (self.number % 7)
 
     def restart(self, process: int) -> None:
-        self.processes[process] = Process(self.folder, mounted=self.mounted)
+        self.processes[process] = Process(self.folder, self.refuses)
 
     def on_disk(self) -> list[str]:
         """Return the entries as a process sees them that has just begun."""
-        notes = Process(self.folder, mounted=self.mounted).notes
+        notes = Process(self.folder, self.refuses).notes
         return parse(self.runner.run(notes.read(MEMORY)).text)
 
     @property
