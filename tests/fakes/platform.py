@@ -87,10 +87,11 @@ class FakePlatform(Adapter):
         """Type a message; return its id."""
         id = id or f"e{next(self._ids)}"
         who = chat if sender is None else sender
+        platform, _, account = self.name.partition("@")
         self._events.put_nowait(
             Event(
                 id=id,
-                origin=Address(platform=self.name, chat=chat),
+                origin=Address(platform=platform, account=account, chat=chat),
                 sender=Sender(who, who.title()),
                 text=text,
                 chat_type=kind,

@@ -33,6 +33,8 @@ class House:
     plans: list[Plan]
     platform: FakePlatform
     models: dict[str, DrivenModel]
+    others: list[FakePlatform] = field(default_factory=list)
+    """More platforms, or more accounts of the one."""
     tools: Tools = field(default_factory=lambda: FunctionTools([]))
     gateways: list[Gateway] = field(default_factory=list)
     provider: MemoryProvider | None = None
@@ -68,7 +70,8 @@ class House:
     async def running(self, *, kill: bool = False) -> AsyncIterator[FakePlatform]:
         """Run every process; end them by a drain, or as a kill does: without a word to anybody."""
         async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
-            self.gateways = [Gateway(plan, {self.platform.name: self.platform}, self._mind()) for plan in self.plans]
+            platforms = {platform.name: platform for platform in (self.platform, *self.others)}
+            self.gateways = [Gateway(plan, platforms, self._mind()) for plan in self.plans]
             for gateway in self.gateways:
                 await stack.enter_async_context(gateway)
             tasks = [group.create_task(_run(gateway, kill=kill)) for gateway in self.gateways]
