@@ -20,7 +20,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
 from gateway.errors import StorageError
-from gateway.storage.database import NOT_OPEN, Database, Job, T, hear, in_thread, whole
+from gateway.storage.database import NOT_OPEN, Database, Job, T, hear, in_thread
+from gateway.storage.handover import Failed, tell, tried
 from gateway.storage.migrate import migrate
 
 log = logging.getLogger(__name__)
@@ -121,7 +122,8 @@ class SQLite(Database):
             ended = None in orders
             batch = [order for order in orders if order is not None]
             if batch:
-                self._answer(batch, self._commit([order.job for order in batch]))
+                results = self._commit([order.job for order in batch])
+                tell(list(zip([order.future for order in batch], results, strict=True)), "writes, which are stored")
 
     def _commit(self, jobs: Sequence[Job[Any]]) -> list[Any]:
         """Return what each job gave, or how it failed. Where a shared commit fails, each job gets one of its own."""
@@ -133,15 +135,15 @@ class SQLite(Database):
                     return [self._beside(job, connection) for job in jobs]
         except StorageError as error:
             if not began:
-                return [_Failed(error)] * len(jobs)
-        return [_tried(partial(self._once, self._writing, job)) for job in jobs]
+                return [Failed(error)] * len(jobs)
+        return [tried(partial(self._once, self._writing, job)) for job in jobs]
 
     def _beside(self, job: Job[Any], connection: Connection) -> Any:
         """Run one of several jobs of a commit in a savepoint of its own."""
         # Said to the driver, since SQLAlchemy compiles its own savepoint statements anew each time.
         connection.exec_driver_sql("SAVEPOINT job")
-        result = _tried(partial(self._said, job, connection))
-        if isinstance(result, _Failed):
+        result = tried(partial(self._said, job, connection))
+        if isinstance(result, Failed):
             connection.exec_driver_sql("ROLLBACK TO job")
         connection.exec_driver_sql("RELEASE job")
         return result
@@ -150,23 +152,6 @@ class SQLite(Database):
         with told(self._path):
             return job(connection)
 
-    def _answer(self, batch: Sequence[_Order], results: Sequence[Any]) -> None:
-        """Hand the results over with one wake-up of the loop."""
-
-        def hand_over() -> None:
-            for order, result in zip(batch, results, strict=True):
-                if order.future.done():
-                    continue
-                if isinstance(result, _Failed):
-                    order.future.set_exception(result.error)
-                else:
-                    order.future.set_result(result)
-
-        try:
-            self._loop.call_soon_threadsafe(hand_over)
-        except RuntimeError:
-            log.warning("the event loop ended before it heard of %d writes; they are stored", len(batch))
-
 
 def _version(connection: sqlite3.Connection) -> int:
     """Return the number of the newest commit this connection has seen (sqlite.org/pragma.html#pragma_data_version)."""
@@ -174,18 +159,6 @@ def _version(connection: sqlite3.Connection) -> int:
         return int(connection.execute("PRAGMA data_version").fetchone()[0])
     except sqlite3.Error:
         return -1  # locked, or gone; whoever reads now is told which
-
-
-@dataclass(frozen=True, slots=True)
-class _Failed:
-    error: BaseException
-
-
-def _tried(run: Callable[[], Any]) -> Any:
-    try:
-        return whole(run)
-    except BaseException as error:  # noqa: BLE001 - the job's error is its caller's, and the writer thread lives on
-        return _Failed(error)
 
 
 def _engine(path: Path, begin: str, connections: int, busy_seconds: float, *, read_only: bool = False) -> Engine:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from gateway.agent.memory.backing.contract import Backing, Change, Done, Stored
@@ -112,7 +112,7 @@ class NotesStore:
         edit = partial(self._edit, target, operations, write=write)
         try:
             if not write:
-                return edit(await self._backing.read(target)).told
+                return (await asyncio.to_thread(edit, await self._backing.read(target))).told
             done: Done[Written | Refusal] = await self._backing.change(target, edit)
         except StorageError as error:
             return Refusal(f"{error}. Nothing was changed.")
@@ -140,16 +140,16 @@ class NotesStore:
             stored = await self._backing.read(target)
         except StorageError as error:
             return Sheet(target, problem=str(error))
-        entries = list(dict.fromkeys(parse(stored.text)))
+        entries = await asyncio.to_thread(lambda: list(dict.fromkeys(parse(stored.text))))
         shown = await self.shown(entries)
         problem = f"{target.file} is damaged: {stored.damage}; it is shown but not changed" if stored.damage else ""
         return Sheet(target, tuple(shown), usage(entries, self.limits.of[target]), problem)
 
     async def shown(self, entries: Sequence[str]) -> list[Shown]:
         """Return entries with what the scan found in them."""
-        found = await asyncio.to_thread(_found, frozenset(entries)) if entries else {}
-        allowed = await self._allowed() if any(found.values()) else set[str]()
-        return [Shown(entry, handle(entry), found[entry], handle(entry) in allowed) for entry in entries]
+        found = await asyncio.to_thread(_found, entries) if entries else []
+        allowed = await self._allowed() if any(shown.threats for shown in found) else set[str]()
+        return [replace(shown, allowed=True) if shown.handle in allowed else shown for shown in found]
 
     async def snapshot(self) -> str:
         """Return the section of the system prompt as the notes stand now: what a session keeps to its end."""
@@ -173,8 +173,8 @@ def _threats(text: str) -> tuple[str, ...]:
     return scan(text, "strict")
 
 
-def _found(entries: Set[str]) -> dict[str, tuple[str, ...]]:
-    return {entry: _threats(entry) for entry in entries}
+def _found(entries: Sequence[str]) -> list[Shown]:
+    return [Shown(entry, handle(entry), _threats(entry)) for entry in entries]
 
 
 def concerns(sheet: Sheet, limit: int, *, blocked: bool = True) -> list[str]:

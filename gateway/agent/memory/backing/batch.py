@@ -10,8 +10,8 @@ from gateway.agent.memory.backing.contract import Change, Done, Edit, Stored
 from gateway.agent.memory.backing.durable import TRIES, TextFile
 from gateway.agent.memory.backing.form import decode, encode, settled
 from gateway.agent.memory.backing.sentences import MOST, damaged, restless, told, too_large
-from gateway.agent.memory.backing.threads import Failed, tried
 from gateway.errors import StorageError
+from gateway.storage.handover import Failed, tried
 
 Outcome = Done[Any] | Failed
 

@@ -19,11 +19,13 @@ from gateway.agent.memory.backing.durable import TextFile
 from gateway.agent.memory.backing.lock import LockFile
 from gateway.agent.memory.backing.sentences import told
 from gateway.agent.memory.backing.steps import Steps
-from gateway.agent.memory.backing.threads import Failed, Threads, tell, tried
+from gateway.agent.memory.backing.threads import Threads
 from gateway.contracts.resource import Resource
 from gateway.errors import StorageError
+from gateway.storage.handover import Failed, tell, tried
 
 THREADS = 8
+WHAT = "changes of notes"
 SHARE = 64
 """Changes that may share one lock; more wait for the next, so that other processes have their turn."""
 SECONDS = 10.0
@@ -94,13 +96,13 @@ class Queue:
 
     def _refuse(self, late: Sequence[_Order]) -> None:
         sentence = self._lock.late(self._seconds)
-        tell([(order.future, Failed(StorageError(sentence))) for order in late])
+        tell([(order.future, Failed(StorageError(sentence))) for order in late], WHAT)
 
     # --- in the thread
 
     def _work(self) -> None:
         while True:
-            tell(self._locked())
+            tell(self._locked(), WHAT)
             with self._mutex:
                 if not self._waiting:
                     self._working = False

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
-log = logging.getLogger(__name__)
+from gateway.storage.handover import tell, tried
+
 T = TypeVar("T")
 
 IDLE_SECONDS = 5.0
 """How long a thread waits for its next job."""
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """Stands for a result: what was raised instead."""
-
-    error: BaseException
 
 
 class Threads:
@@ -48,7 +40,7 @@ class Threads:
     async def run(self, job: Callable[[], T]) -> T:
         """Run to the end in a thread, even if the caller is cancelled."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self.submit(lambda: tell([(future, tried(job))]))
+        self.submit(lambda: tell([(future, tried(job))], "readings of notes"))
         return await future
 
     @contextmanager
@@ -98,33 +90,3 @@ class Threads:
             self._wake.wait_for(lambda: self._jobs, IDLE_SECONDS)
             self._busy, self._idle = self._busy + 1, self._idle - 1
         return bool(self._jobs)
-
-
-def tried(run: Callable[[], T]) -> T | Failed:
-    """Run; what is raised comes back as a value, a `StopIteration` as another error, since no future can hold one."""
-    try:
-        return run()
-    except StopIteration as error:
-        return Failed(RuntimeError(f"a job ended with {error!r}"))
-    except BaseException as error:  # noqa: BLE001 - the job's error is its caller's, and the thread lives on
-        return Failed(error)
-
-
-def tell(answers: Sequence[tuple[asyncio.Future[Any], object]]) -> None:
-    """Hand results over from a thread, with one wake-up of each loop."""
-    for loop in {future.get_loop() for future, _ in answers}:
-        mine = [(future, result) for future, result in answers if future.get_loop() is loop]
-        try:
-            loop.call_soon_threadsafe(_hand_over, mine)
-        except RuntimeError:
-            log.warning("the event loop ended before it heard what came of %d changes of notes", len(mine))
-
-
-def _hand_over(answers: Sequence[tuple[asyncio.Future[Any], object]]) -> None:
-    for future, result in answers:
-        if future.done():
-            continue
-        if isinstance(result, Failed):
-            future.set_exception(result.error)
-        else:
-            future.set_result(result)
