@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
+
 from gateway.agent.memory.settings import MemorySettings
 from gateway.contracts.model import Completed
 from gateway.errors import AuthFailed
@@ -173,6 +175,18 @@ async def test_a_stranger_is_told_what_the_operator_can_do_and_only_once(house: 
         await chat.sees("you said: hello")
         assert sum("I do not know you" in text for text in chat.texts("mallory")) == 1
     assert house.model.heard == ["hello"]
+
+
+@pytest.mark.parametrize("command", ["/ask", "/stop", "/new", "/frobnicate"])
+async def test_a_long_paste_that_begins_like_a_command_is_one_message(house: House, command: str) -> None:
+    house.models[""] = DrivenModel(lambda messages: "read it all")
+    paste = f"{command} ".ljust(4096, "x")
+    async with house.running() as chat:
+        chat.say(paste, burst="paste:1")
+        chat.say(" and this is its end")
+        await chat.sees_exactly(["read it all"])
+        await chat.is_quiet()
+    assert house.model.heard == [f"{paste} and this is its end"]
 
 
 async def test_each_member_of_a_group_has_a_session_of_their_own(house: House) -> None:

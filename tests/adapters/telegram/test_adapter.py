@@ -272,6 +272,34 @@ async def test_an_answer_goes_into_the_topic_it_is_for(telegram: TelegramServer,
     ]
 
 
+async def test_all_that_is_said_in_a_topic_stays_in_it(telegram: TelegramServer, adapter: Adapter) -> None:
+    for topic in (5, 9):
+        telegram.say(-1001, "@hermes_test_bot hi", user=42, thread=topic)
+    async with listening(adapter) as heard:
+        origins = [(await heard.next()).origin for _ in range(2)]
+    assert [origin.thread for origin in origins] == ["5", "9"]
+    for origin in reversed(origins):
+        await adapter.typing(origin)
+        first = await adapter.send(origin, part(adapter, f"one of {origin.thread}, begun"))
+        await adapter.send(origin, part(adapter, f"two of {origin.thread}"))
+        await adapter.edit(first, part(adapter, f"one of {origin.thread}, done"))
+    shown = [(message["thread"], message["text"]) for message in telegram.screen(-1001) if message["by"] == "bot"]
+    assert shown == [(9, "one of 9, done"), (9, "two of 9"), (5, "one of 5, done"), (5, "two of 5")]
+    signs = telegram.history("sendChatAction")
+    assert [(sign["params"]["chat_id"], sign["params"]["message_thread_id"]) for sign in signs] == [
+        ("-1001", "9"),
+        ("-1001", "5"),
+    ]
+    assert telegram.refused() == []
+
+
+async def test_the_typing_sign_names_no_topic_where_there_is_none(telegram: TelegramServer, adapter: Adapter) -> None:
+    telegram.chat(-1001)
+    for thread in ("", "1"):
+        await adapter.typing(Address(platform="telegram", chat="-1001", thread=thread))
+    assert [sign["params"].get("message_thread_id") for sign in telegram.history("sendChatAction")] == [None, None]
+
+
 async def test_a_topic_that_is_gone_sends_the_message_to_the_group(telegram: TelegramServer, adapter: Adapter) -> None:
     telegram.chat(-1001)
     topic = Address(platform="telegram", chat="-1001", thread="777")
