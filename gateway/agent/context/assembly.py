@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
-from gateway.agent.context.boundaries import Parts, asked
+from gateway.agent.context.boundaries import Parts
 from gateway.agent.context.frame import REMOVED, framed
 from gateway.agent.context.rows import Row
+from gateway.agent.context.summary.spoken import asks
 from gateway.agent.history import NO_ANSWER, repair
 from gateway.messages import Message
 
@@ -63,7 +64,7 @@ def assemble(parts: Parts, summary: str) -> Assembled:
     answered = _answered(parts.head)
     head, shown_head, strays_head = _paired(parts.head[:answered])
     tail, shown_tail, strays_tail = _paired([*parts.head[answered:], *parts.tail])
-    anyone = any(asked(row) for row in (*head, *tail))
+    anyone = any(asks(row) for row in (*head, *tail))
     text = framed(summary, asked=anyone)
     gone = {row.id for row in parts.middle} | strays_head | strays_tail
     view = View(

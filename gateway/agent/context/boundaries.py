@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from gateway.agent.context.rows import Row
 from gateway.agent.context.settings import CompressionSettings
-from gateway.agent.context.summary.spoken import SCAFFOLDING
+from gateway.agent.context.summary.spoken import asks
 from gateway.messages import Message
 
 OVERFULL = 1.5
@@ -109,11 +109,6 @@ def _gained(rows: Sequence[Row], tokens: Sequence[int], start: int, end: int, ta
     return sum(tokens[place] for place in range(start, end) if place not in kept and not rows[place].summary)
 
 
-def asked(row: Row) -> bool:
-    """Say whether a person wrote this; a summary, or what the reference put in a user's role, nobody did."""
-    return row.asks and not row.message.text.startswith(SCAFFOLDING)
-
-
 def _begins(row: Row) -> bool:
     """Say whether an exchange begins here."""
     return row.message.role == "user" and not row.summary
@@ -162,7 +157,7 @@ def _end(
     """Return where the end that stays begins; `start` or less where that is everything."""
     ceiling = int(budget * OVERFULL) if ceiling is None else ceiling
     reach = _reach(rows, tokens, start, ceiling)
-    askers = [place for place, _ in reach if asked(rows[place])][: settings.min_tail_user_messages]
+    askers = [place for place, _ in reach if asks(rows[place])][: settings.min_tail_user_messages]
     rooms = max(0, len(rows) - start - 1)
     least = min(max(LEAST_ROWS, min(settings.protect_last_n, MOST_ROWS)), max(LEAST_ROWS, rooms - 2), rooms)
     end, weight = len(rows), 0
@@ -193,7 +188,7 @@ def _reach(rows: Sequence[Row], tokens: Sequence[int], start: int, ceiling: int)
 
 def _kept(rows: Sequence[Row], tokens: Sequence[int], start: int, end: int, tail_budget: int) -> set[int]:
     """Return the places in [start, end) that stay all the same."""
-    users = {_last(rows, start, len(rows), _begins), _last(rows, start, len(rows), asked)}
+    users = {_last(rows, start, len(rows), _begins), _last(rows, start, len(rows), asks)}
     if end < len(rows) and not _begins(rows[end]):
         users.add(_last(rows, start, end, _begins))
     kept = {place for place in users if start <= place < end}

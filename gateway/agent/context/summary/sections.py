@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from gateway.agent.context.prune import SKILL, SKILL_PRUNED
 from gateway.agent.context.rows import OLD_SUMMARY, SUMMARY
 
 TASK, GOAL, CONSTRAINTS, ACTIONS = "Active Task", "Goal", "Constraints & Preferences", "Completed Actions"
@@ -175,16 +176,16 @@ def _fence_for(text: str) -> str:
     return "`" * (longest + 1)
 
 
-_SKILL = re.compile(r"\[SKILL_PRUNED: content lost in compression; reload with skill_view\(name='([^'\n]{1,200})'\)\]")
+_SKILL = re.compile(re.escape(SKILL_PRUNED).replace(re.escape("{name}"), r"([^'\n]{1,200})"))
 MOST_SKILLS = 20
 
 
 def skills_in(text: str) -> list[str]:
     """Return the names of skills whose text was pruned, each once, in order."""
-    return list(dict.fromkeys(_SKILL.findall(text))) if "[SKILL_PRUNED:" in text else []
+    return list(dict.fromkeys(_SKILL.findall(text))) if SKILL in text else []
 
 
 def skills_text(names: Sequence[str]) -> str:
     """Write the marks of pruned skills, of at most the last twenty."""
-    marks = (f"[SKILL_PRUNED: content lost in compression; reload with skill_view(name='{name}')]" for name in names)
+    marks = (SKILL_PRUNED.format(name=name) for name in names)
     return "\n".join(list(marks)[-MOST_SKILLS:])

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.agent.context.boundaries import Parts, asked, parted, span
+from gateway.agent.context.boundaries import Parts, parted, span
 from gateway.agent.context.frame import framed
 from gateway.agent.context.rows import Row
 from gateway.agent.context.settings import CompressionSettings
+from gateway.agent.context.summary.spoken import asks
 from gateway.messages import Message
 from tests.unit.agent.context.conversations import NOBODY, SETTINGS, answer, calls, result, rounds, rows_of, turns, user
 
@@ -163,9 +164,9 @@ def test_the_last_question_and_the_last_answer_stay_whatever_they_weigh() -> Non
 
 def test_the_last_question_is_that_of_a_person() -> None:
     rows = rows_of([*[row.message for row in talk(5)], user(NOBODY), *rounds(0, 30), answer("noted")])
-    assert [asked(row) for row in rows[-64:]].count(True) == 1
+    assert [asks(row) for row in rows[-64:]].count(True) == 1
     tail = divided(rows, 1_000).tail
-    assert [row.message.text for row in tail if asked(row)] == ["ask 4"]
+    assert [row.message.text for row in tail if asks(row)] == ["ask 4"]
     assert [row.message.text for row in tail][:3] == ["ask 4", "answer 4", NOBODY]
 
 
@@ -173,8 +174,8 @@ def test_the_last_question_is_that_of_a_person() -> None:
     "text", ["", "  \n", NOBODY, "[System: Your previous tool call was cut]", SUMMED_UP.message.text]
 )
 def test_what_no_person_wrote_is_no_question(text: str) -> None:
-    assert not asked(Row(1, user(text)))
-    assert asked(Row(1, user(f"what is {text}?")))
+    assert not asks(Row(1, user(text)))
+    assert asks(Row(1, user(f"what is {text}?")))
 
 
 # --- cuts of one's own, and pruning

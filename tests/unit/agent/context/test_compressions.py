@@ -8,11 +8,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gateway.agent.context.assembly import View, assemble, viewed, wire
-from gateway.agent.context.boundaries import OVERFULL, asked, parted
+from gateway.agent.context.boundaries import OVERFULL, parted
 from gateway.agent.context.echo import strip_echo
 from gateway.agent.context.frame import END_BEGINS, PREFIX
 from gateway.agent.context.rows import Row
 from gateway.agent.context.settings import CompressionSettings
+from gateway.agent.context.summary.spoken import asks
 from gateway.agent.history import NO_ANSWER, repair
 from gateway.messages import Message
 from tests.fakes.model import check_strict
@@ -63,7 +64,7 @@ def check_compressed(session: Session, budget: int, changed: dict[int, Message],
         if last is not None:
             assert last in assembled.rows
             assert [message for message in after if message.content.endswith(last.message.content)]
-    people = [row for row in assembled.rows if asked(row)]
+    people = [row for row in assembled.rows if asks(row)]
     assert assembled.view.asked == bool(people)
 
     # what stays is what it was; nothing is both gone and there; one summary, of all that was summed up
