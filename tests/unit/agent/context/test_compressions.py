@@ -59,7 +59,7 @@ def check_compressed(session: Session, budget: int, changed: dict[int, Message],
 
     # the last thing a person said, and the last answer they could read, are there to the letter
     shown = [Row(row.id, changed.get(place, row.message)) for place, row in enumerate(before)]
-    for wanted in (asked, lambda row: row.visible):
+    for wanted in (asks, lambda row: row.visible):
         last = next((row for row in reversed(shown) if wanted(row)), None)
         if last is not None:
             assert last in assembled.rows
@@ -167,7 +167,7 @@ def test_whatever_crashes_left_is_accepted_after_a_compression(
     assembled = assemble(parted(rows, tokens_of(rows), (cut[0], cut[1]), budget), "the summary")
     check_usable(assembled.messages)
     assert wire(viewed(rows, [assembled.view])) == assembled.messages
-    for wanted in (asked, lambda row: row.visible):
+    for wanted in (asks, lambda row: row.visible):
         last = next((row for row in reversed(rows) if wanted(row)), None)
         assert last is None or last.id in {row.id for row in assembled.rows}
 
