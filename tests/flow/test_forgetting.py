@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
@@ -65,6 +66,7 @@ async def test_a_forgetting_can_be_stopped(house: House, command: str) -> None:
         await tell(house, command, "bob", shows="Stopped.")
         service.let.set()
         await tell(house, "are you there?", "bob", shows="you said: are you there?")
+        assert not any("Erased:" in text for text in chat.texts("bob"))
 
 
 async def test_a_conversation_that_was_left_before_its_first_answer_is_forgotten_too(house: House) -> None:
@@ -85,22 +87,33 @@ async def test_a_guest_who_is_forgotten_takes_nothing_from_notes_that_are_everyb
         await tell(small, "/memory show", shows="tea at five")
 
 
+def holding(house: House, words: str) -> list[Path]:
+    """Return the files of notes with these words."""
+    files = (house.plans[0].home / "memories").glob("**/*.md")
+    return [path for path in files if words in path.read_text("utf-8")]
+
+
 async def test_notes_that_are_switched_off_are_forgotten_too(small: House) -> None:
     async with small.running():
         await tell(small, saving("Ann likes jazz"), shows='"success": true')
         await tell(small, saving("Bob likes rock"), "bob", shows='"success": true')
+    assert (len(holding(small, "jazz")), len(holding(small, "rock"))) == (1, 1)
     small.change(memory=MemorySettings(memory_enabled=False, user_profile_enabled=False))
     async with small.running():
         await tell(small, "/forgetme yes", "bob", shows="14 characters of notes")
+        assert (len(holding(small, "jazz")), len(holding(small, "rock"))) == (1, 0)
         await tell(small, "/forgetme yes", shows="14 characters of notes")
+        assert holding(small, "jazz") == []
 
 
 async def test_notes_of_ones_own_are_forgotten_where_all_share_one_store_now(small: House) -> None:
     async with small.running():
         await tell(small, saving("Bob likes rock"), "bob", shows='"success": true')
+    assert len(holding(small, "rock")) == 1
     small.change(memory=MemorySettings(scope="home"))
     async with small.running():
         await tell(small, "/forgetme yes", "bob", shows="14 characters of notes")
+    assert holding(small, "rock") == []
 
 
 async def test_who_cannot_be_forgotten_now_hears_why_and_asks_again(small: House) -> None:

@@ -31,18 +31,18 @@ def later(messages: Sequence[Message]) -> list[Message]:
 
 
 def notetaker() -> DrivenModel:
-    """Calls `memory` with the JSON behind each "save:", tells what came of it, and otherwise repeats."""
+    """Calls `memory` with the JSON behind each "save:", or the tool behind "use:", tells the result; else repeats."""
 
     def answer(messages: Sequence[Message]) -> Completed | str:
         results = [message.text for message in later(messages)]
         if results:
             return f"result: {' '.join(results)}"
-        calls = [line.partition("save:")[2] for line in messages[-1].content.splitlines() if "save:" in line]
+        lines = messages[-1].content.splitlines()
+        calls = [("memory", line.partition("save:")[2]) for line in lines if "save:" in line]
+        calls += [(line.removeprefix("use:"), "{}") for line in lines if line.startswith("use:")]
         if not calls:
             return f"you said: {messages[-1].content}"
-        return Completed(
-            "", tuple(ToolCall(f"c{len(messages)}.{place}", "memory", call) for place, call in enumerate(calls))
-        )
+        return Completed("", tuple(ToolCall(f"c{len(messages)}.{place}", *call) for place, call in enumerate(calls)))
 
     model = DrivenModel(answer)
     model.window = WIDE
@@ -376,6 +376,7 @@ async def test_a_service_hears_of_what_a_person_drops_and_allows(small: House) -
 
 async def test_a_service_hears_of_writes_and_offers_its_tools(house: House, service: Shared) -> None:
     async with house.running() as chat:
+        await tell(house, "use:shared_search", shows="result: shared_search for home")
         await tell(house, saving("Prefers tea"), shows='"success": true')
         await chat.until(lambda: bool(service.writes), "the write in the service")
     assert service.writes == [("add", "memory", "Prefers tea")]
