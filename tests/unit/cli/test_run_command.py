@@ -20,6 +20,8 @@ from gateway.home import Home
 from tests.fakes.telegram_server import TelegramServer
 
 Process = subprocess.Popen[str]
+SECONDS = 20.0
+"""By when a process must have ended, on a busy machine; a drain alone would take longer."""
 
 
 @contextmanager
@@ -65,6 +67,48 @@ def test_it_runs_until_it_is_told_to_stop(tmp_path: Path, how: signal.Signals, c
     assert lines
     assert {"event", "level", "logger", "timestamp"} <= lines[0].keys()
     assert "sk-of-this-test" not in Home(home).log_file.read_text()
+
+
+def told_to_stop(process: Process) -> int:
+    """Say SIGTERM once; return the exit code of a process that ended with nothing to complain of."""
+    process.terminate()
+    _, err = process.communicate(timeout=SECONDS)
+    assert "Traceback" not in err
+    return process.returncode
+
+
+def starts_again(home: Path) -> None:
+    with gateway(home, "--port", "0") as running:
+        first_url(running)
+        assert told_to_stop(running) == exits.TERMINATED
+
+
+@pytest.mark.parametrize("made", [".", "logs/agent.log", "gateway.lock", "state.db"])
+def test_it_can_be_stopped_while_it_starts_and_starts_again(tmp_path: Path, made: str) -> None:
+    home = tmp_path / "home"
+    with gateway(home, "--port", "0") as starting:
+        while not (home / made).exists():
+            assert starting.poll() is None
+        # Until it hears signals, which it does before it holds the lock, the system ends it by the signal.
+        by_signal = set() if made in {"gateway.lock", "state.db"} else {-signal.SIGTERM}
+        assert told_to_stop(starting) in {exits.TERMINATED} | by_signal
+    starts_again(home)
+
+
+def test_it_can_be_stopped_while_a_platform_does_not_answer(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        pretended = {
+            "token": "4711:of-a-server-that-says-nothing-at-all",
+            "api_base": f"http://127.0.0.1:{silent.getsockname()[1]}",
+        }
+        settings = {"platforms": {"telegram": pretended}, "web": {"port": 0}}
+        (tmp_path / "config.yaml").write_text(json.dumps(settings))
+        with gateway(tmp_path) as starting:
+            connection, _ = silent.accept()
+            with connection:
+                assert told_to_stop(starting) == exits.TERMINATED
+    (tmp_path / "config.yaml").unlink()
+    starts_again(tmp_path)
 
 
 def test_a_mistake_in_the_settings_stops_it_before_anything_is_made(tmp_path: Path) -> None:
