@@ -6,13 +6,16 @@ import asyncio
 import threading
 from dataclasses import dataclass, field, replace
 
+import pytest
+
 from gateway.app.gateway import BURST
 from gateway.delivery import outbox
 from gateway.delivery.prepare import LONG, PAUSED
 from gateway.errors import AdapterError, Ambiguous, TargetGone, TargetMoved, Throttled, Unacceptable, Unreachable
-from gateway.types import Address, Part, Rendered
+from gateway.turns import TurnSettings
+from gateway.types import Address, Part, Receipt, Rendered
 from tests.fakes.model import DrivenModel
-from tests.fakes.platform import FakePlatform
+from tests.fakes.platform import LIMITS, FakePlatform
 from tests.flow.conftest import House
 
 
@@ -43,12 +46,15 @@ async def test_a_long_streamed_answer_continues_in_new_messages(house: House) ->
 class LabouringPlatform(FakePlatform):
     """Takes as long to render a long text as somebody else waits for an answer."""
 
+    labours: threading.Event = field(default_factory=threading.Event)
     answered: threading.Event = field(default_factory=threading.Event)
     held: list[int] = field(default_factory=list)
 
     def render(self, markdown: str) -> Rendered:
-        if len(markdown) > LONG and not self.answered.wait(5):
-            self.held.append(len(markdown))
+        if len(markdown) > LONG:
+            self.labours.set()
+            if not self.answered.wait(5):
+                self.held.append(len(markdown))
         return super().render(markdown)
 
 
@@ -58,7 +64,7 @@ async def test_a_huge_answer_that_takes_long_to_cut_holds_nobody_else_up(small: 
     small.change(edit_every=None)
     async with small.running() as chat:
         chat.say("say much")
-        await small.model.begun.wait()
+        assert await asyncio.to_thread(labouring.labours.wait, 30)
         chat.say("hi", chat="bob")
         await chat.sees("ho", chat="bob")
         labouring.answered.set()
@@ -294,3 +300,76 @@ async def test_a_turn_that_a_drain_cannot_wait_for_is_answered_after_the_restart
     house.model.gate.set()
     async with house.running() as chat:
         await chat.sees_exactly(["you said: hello"])
+
+
+async def test_what_is_said_before_and_during_a_drain_is_answered_once_after_the_restart(house: House) -> None:
+    house.model.gate.clear()
+    async with house.running() as chat:
+        chat.say("first")
+        await house.model.begun.wait()
+        chat.say("second")
+        chat.say("/status")
+        await chat.sees("a turn runs, 1 waiting")
+        for gateway in house.gateways:
+            gateway.stop()
+        chat.say("third")
+        chat.say("good morning", chat="bob")
+        house.model.gate.set()
+    assert "you said: first" in chat.texts()
+    async with house.running() as chat:
+        for word in ("second", "third"):
+            await chat.sees(word)
+        await chat.sees("you said: good morning", chat="bob")
+        chat.say("last")
+        await chat.sees("you said: last")
+        said = "\n".join(chat.texts())
+    assert [said.count(word) for word in ("first", "second", "third", "last")] == [1, 1, 1, 1]
+    assert chat.texts("bob") == ["you said: good morning"]
+
+
+@dataclass
+class BusyPlatform(FakePlatform):
+    """Takes no message before it is `free`; `asked` says that it was given one."""
+
+    free: asyncio.Event = field(default_factory=asyncio.Event)
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def send(self, target: Address, part: Part) -> Receipt:
+        self.asked.set()
+        await self.free.wait()
+        return await super().send(target, part)
+
+
+@pytest.mark.parametrize("idempotent", [False, True], ids=["a platform that shows twice", "one that knows the key"])
+async def test_an_answer_that_a_drain_cannot_wait_for_to_be_sent_is_shown_once_after_the_restart(
+    house: House, idempotent: bool
+) -> None:
+    house.platform = busy = BusyPlatform(limits=replace(LIMITS, idempotent=idempotent))
+    house.change(turns=TurnSettings(drain_seconds=0.1), edit_every=None)
+    async with house.running() as chat:
+        chat.say("hello")
+        await busy.asked.wait()
+    assert chat.texts() == []
+    busy.free.set()
+    async with house.running() as chat:
+        await chat.sees("you said: hello")
+        chat.say("next")
+        await chat.sees("you said: next")
+    assert chat.texts() == ["you said: hello" if idempotent else "↻\n\nyou said: hello", "you said: next"]
+    assert house.model.heard == ["hello", "next"]
+
+
+async def test_a_drain_waits_for_a_platform_that_takes_its_time(house: House) -> None:
+    house.platform = busy = BusyPlatform()
+    house.change(edit_every=None)
+    async with house.running() as chat:
+        chat.say("hello")
+        await busy.asked.wait()
+        for gateway in house.gateways:
+            gateway.stop()
+        busy.free.set()
+    assert chat.texts() == ["you said: hello"]
+    async with house.running() as chat:
+        chat.say("next")
+        await chat.sees("you said: next")
+    assert chat.texts() == ["you said: hello", "you said: next"]

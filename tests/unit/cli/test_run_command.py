@@ -97,6 +97,7 @@ def test_it_can_be_stopped_while_it_starts_and_starts_again(tmp_path: Path, made
 
 def test_it_can_be_stopped_while_a_platform_does_not_answer(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(SECONDS)
         pretended = {
             "token": "4711:of-a-server-that-says-nothing-at-all",
             "api_base": f"http://127.0.0.1:{silent.getsockname()[1]}",
