@@ -20,8 +20,10 @@ import signal
 import socket
 import sys
 import threading
+import traceback
 from importlib.util import find_spec
 from pathlib import Path
+from queue import SimpleQueue
 from typing import BinaryIO
 
 import xllamacpp
@@ -113,20 +115,37 @@ def die_with_parent() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+def read(requests: SimpleQueue[bytes]) -> None:
+    """Take in the lines, and end the process with them, whatever it is at: loading, too, may take long or for ever."""
+    for line in sys.stdin.buffer:
+        requests.put(line)
+    os._exit(0)
+
+
+def serve(out: BinaryIO) -> None:
+    requests: SimpleQueue[bytes] = SimpleQueue()
+    threading.Thread(target=read, args=(requests,), daemon=True).start()
+    runner = Runner(out)
+    runner.say(json.dumps({"ready": MODEL}))
+    while True:
+        request = json.loads(requests.get())
+        if "ask" in request:
+            runner.ask(request["ask"], request["body"])
+        else:
+            runner.drop(request["drop"])
+
+
 def main() -> None:
     die_with_parent()
     # What the runner prints must not get between the lines.
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    runner = Runner(out)
-    runner.say(json.dumps({"ready": MODEL}))
-    for line in sys.stdin.buffer:
-        request = json.loads(line)
-        if "ask" in request:
-            runner.ask(request["ask"], request["body"])
-        else:
-            runner.drop(request["drop"])
-    os._exit(0)  # the runner's threads would not stop before their answers end
+    try:
+        serve(out)
+    except BaseException:  # noqa: BLE001 - whatever it was, the process ends with it
+        traceback.print_exc()
+    finally:
+        os._exit(1)  # an orderly end would wait for the runner's threads, which on a busy machine do not stop
 
 
 if __name__ == "__main__":

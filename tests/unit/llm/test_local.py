@@ -151,3 +151,32 @@ async def test_the_child_dies_with_a_parent_that_was_killed(command: tuple[str, 
     await parent.wait()
     while alive(child):
         await asyncio.sleep(0.02)
+
+
+RUNNER = """
+import threading
+from unittest.mock import MagicMock
+CommonParams = MagicMock
+class Server:
+    listening_address = "http://127.0.0.1:1"
+    def __init__(self, parameters):
+        {start}
+"""
+
+
+@pytest.mark.parametrize(
+    "start", ["threading.Event().wait()", "threading.Thread(target=threading.Event().wait).start()"]
+)
+async def test_the_child_ends_with_its_pipes_though_the_runner_does_not(tmp_path: Path, start: str) -> None:
+    tmp_path.joinpath("xllamacpp.py").write_text(RUNNER.format(start=start))
+    reading, writing = os.pipe()
+    os.close(reading)
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "gateway.llm.local_server"),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=writing,
+        stderr=asyncio.subprocess.DEVNULL,
+        env={"PYTHONPATH": os.pathsep.join([str(tmp_path), *filter(None, sys.path)])},
+    )
+    os.close(writing)
+    assert await child.wait() in {0, 1}
