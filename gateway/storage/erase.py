@@ -10,6 +10,7 @@ from sqlalchemy import Connection, and_, delete, not_, or_, select, update
 from gateway.storage.tables import (
     INBOX_OPEN,
     calls,
+    compressions,
     identities,
     inbox,
     lanes,
@@ -85,7 +86,9 @@ def _session(connection: Connection, id: str) -> int:
     connection.execute(delete(live).where(live.c.turn.in_(of)))
     connection.execute(delete(turns).where(turns.c.session_id == id))
     mine = select(views.c.id).where(views.c.session_id == id)
-    connection.execute(delete(view_rows).where(view_rows.c.view.in_(mine)))
+    said = select(messages.c.id).where(messages.c.session_id == id)
+    connection.execute(delete(view_rows).where(view_rows.c.view.in_(mine) | view_rows.c.message.in_(said)))
+    connection.execute(delete(compressions).where(compressions.c.session_id == id))
     connection.execute(delete(views).where(views.c.session_id == id))
     count = connection.execute(delete(messages).where(messages.c.session_id == id)).rowcount
     connection.execute(delete(nudges).where(nudges.c.session_id == id))

@@ -141,6 +141,9 @@ sessions = Table(
     _later("person", index=True),
     _created(),
     _time("ended"),
+    _later("parent_session_id"),
+    _later("end_reason"),
+    _later("guards"),
 )
 
 messages = Table(
@@ -168,6 +171,8 @@ views = Table(
     _words("kind"),
     _created(),
     _time("undone"),
+    _later("summary"),
+    _count("after"),
     sqlite_autoincrement=True,
     comment="messages are never rewritten; a view hides some of them until it is undone",
 )
@@ -177,6 +182,38 @@ view_rows = Table(
     metadata,
     Column("view", BigInteger, ForeignKey("views.id"), primary_key=True, autoincrement=False),
     Column("message", BigInteger, ForeignKey("messages.id"), primary_key=True, autoincrement=False),
+    _later("shown"),
+)
+
+compressions = Table(
+    "compressions",
+    metadata,
+    _id(),
+    Column("session_id", CleanText, ForeignKey("sessions.id"), nullable=False),
+    Column("view", BigInteger, ForeignKey("views.id")),
+    _later("turn"),
+    _words("cause"),
+    _words("outcome"),
+    _later("engine"),
+    _later("model"),
+    _later("writer"),
+    _later("focus"),
+    _count("tokens_before"),
+    _count("tokens_after"),
+    _count("messages_before"),
+    _count("messages_after"),
+    _count("prompt_tokens"),
+    _count("completion_tokens"),
+    _time("seconds"),
+    _time("score"),
+    _later("reason"),
+    _later("guards"),
+    _created(),
+    _time("undone"),
+    Index("compressions_session", "session_id", "id"),
+    Index("compressions_view", "view"),
+    sqlite_autoincrement=True,
+    comment="every compression that was tried: when, why, what it did and what it cost; its view is undone with it",
 )
 
 turns = Table(
