@@ -58,8 +58,8 @@ def file_tools(read_dirs: Sequence[Path] = ()) -> tuple[Tool, Tool]:
             offset: The first line, counted from 1.
             limit: How many lines at most.
         """
-        root, inside = _place(path, (_workspace(turn), *read_dirs))
-        with _said(path), beneath(root, inside) as (folder, name), _regular(folder, name) as file:
+        root, inside = place(path, (_workspace(turn), *read_dirs))
+        with naming(path), beneath(root, inside) as (folder, name), regular(folder, name) as file:
             return page(file, offset=offset, limit=limit)
 
     @tool(role=Role.MEMBER)
@@ -71,9 +71,9 @@ def file_tools(read_dirs: Sequence[Path] = ()) -> tuple[Tool, Tool]:
             path: The file, relative to the workspace.
             content: All of its new content.
         """
-        root, inside = _place(path, (_workspace(turn),))
+        root, inside = place(path, (_workspace(turn),))
         data = content.encode()
-        with _said(path), beneath(root, inside, make_folders=True) as (folder, name):
+        with naming(path), beneath(root, inside, make_folders=True) as (folder, name):
             mode = _mode(folder, name)
             _replace(folder, name, data, mode)
         lines = content.count("\n") + (not content.endswith("\n") and content != "")
@@ -88,8 +88,8 @@ def _workspace(turn: Turn) -> Path:
     return Path(turn.workspace)
 
 
-def _place(path: str, roots: Sequence[Path]) -> tuple[Path, str]:
-    """Say beneath which of our folders a path lies, by its spelling, and its path there."""
+def place(path: str, roots: Sequence[Path]) -> tuple[Path, str]:
+    """Say beneath which of our folders, the workspace first, a path lies by its spelling, and its path there."""
     if not path.strip():
         raise ToolError("the path is empty")
     if path.startswith("~/"):  # the workspace is the home of what runs in it
@@ -104,7 +104,7 @@ def _place(path: str, roots: Sequence[Path]) -> tuple[Path, str]:
 
 
 @contextmanager
-def _said(path: str) -> Iterator[None]:
+def naming(path: str) -> Iterator[None]:
     """Say of which path an error speaks."""
     try:
         yield
@@ -115,7 +115,8 @@ def _said(path: str) -> Iterator[None]:
 
 
 @contextmanager
-def _regular(folder: int, name: str) -> Iterator[BinaryIO]:
+def regular(folder: int, name: str) -> Iterator[BinaryIO]:
+    """Open a regular file for reading; raise `ToolError` for anything else."""
     descriptor = os.open(name, READ, dir_fd=folder)
     try:
         _check_kind(os.fstat(descriptor).st_mode)

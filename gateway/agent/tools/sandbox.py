@@ -54,10 +54,10 @@ class Bubblewrap:
         self._works = True
         return ""
 
-    def command(self, workspace: Path, script: str) -> list[str]:
+    def command(self, workspace: Path, script: str, *, writable: bool = True) -> list[str]:
         """Return what runs the script in the workspace."""
         place = str(workspace)
-        inside = ["--bind", place, place, "--chdir", place, "--setenv", "HOME", place]
+        inside = ["--bind" if writable else "--ro-bind", place, place, "--chdir", place, "--setenv", "HOME", place]
         return [*self._sandbox(), *inside, "--", shell(), "-c", script]
 
     def _sandbox(self) -> Iterator[str]:

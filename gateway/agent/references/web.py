@@ -1,0 +1,174 @@
+"""A page of the public internet.
+
+In: a URL that somebody wrote. Out: its text, of HTML as Markdown. Every address is looked at when it is about to be
+connected to, also behind a redirect, so that no name can lead elsewhere meanwhile. Neither a proxy nor a cookie, a
+password or a certificate of ours is ever used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+import zlib
+from collections.abc import AsyncIterator, Callable
+from ipaddress import ip_address
+
+import aiohttp
+from aiohttp.abc import AbstractResolver
+from html_to_markdown import ConversionError, ConversionOptions, convert
+from yarl import URL
+
+from gateway.agent.references.addresses import Address, public
+from gateway.agent.references.piece import Page
+from gateway.agent.references.text import decoded
+from gateway.errors import ToolError
+from gateway.toolkit.limits import brief
+
+SECONDS = 20
+MOST_BYTES = 2_000_000
+"""Of a page, unpacked; more is cut off."""
+MOST_REDIRECTS = 5
+CHUNK = 64 * 1024
+HEADERS = {
+    "User-Agent": "hermes-gateway",
+    "Accept": "text/html, text/*;q=0.9, application/json;q=0.9, */*;q=0.5",
+    "Accept-Encoding": "gzip, deflate",
+}
+HTML = frozenset({"text/html", "application/xhtml+xml"})
+TEXT = re.compile(r"text/.*|application/(.*\+)?(json|xml|yaml|javascript|toml|x-(sh|yaml|ndjson|javascript)|sql|rtf)")
+LANGUAGES = {"json": "json", "xml": "xml", "yaml": "yaml", "javascript": "javascript", "css": "css", "csv": "csv"}
+_META = re.compile(rb"<meta[^>]{0,200}?charset\s{0,8}=\s{0,8}[\"']?\s{0,8}([\w-]{1,40})", re.IGNORECASE)
+_OPTIONS = ConversionOptions(extract_metadata=False, skip_images=True)
+
+
+class _Closed(OSError):
+    """The address about to be connected to is none that may be."""
+
+
+class Web:
+    """Fetches pages from addresses that are `allowed`; `resolver` finds them, as the system does by default."""
+
+    def __init__(self, allowed: Callable[[Address], bool] = public, resolver: AbstractResolver | None = None) -> None:
+        self._allowed = allowed
+        self._resolver = resolver
+
+    async def fetch(self, written: str) -> Page:
+        """Return what stands at a URL; raise `ToolError` with a sentence about why it cannot be had."""
+        url = _url(written)
+        refused = list[str]()
+        connector = aiohttp.TCPConnector(
+            resolver=self._resolver,
+            socket_factory=lambda info: self._socket(info, refused),
+            use_dns_cache=False,
+            force_close=True,
+        )
+        try:
+            async with (
+                asyncio.timeout(SECONDS),
+                aiohttp.ClientSession(
+                    connector=connector,
+                    connector_owner=True,
+                    cookie_jar=aiohttp.DummyCookieJar(),
+                    auto_decompress=False,
+                    headers=HEADERS,
+                ) as session,
+                session.get(url, max_redirects=MOST_REDIRECTS) as response,
+            ):
+                return await _page(response)
+        except TimeoutError:
+            raise ToolError(f"it was not all there after {SECONDS} s") from None
+        except aiohttp.ClientError as error:
+            raise ToolError(_why(error, url, refused)) from error
+
+    def _socket(self, info: aiohttp.AddrInfoType, refused: list[str]) -> socket.socket:
+        family, kind, protocol, _, there = info
+        if not self._allowed(ip_address(str(there[0]))):
+            refused.append(str(there[0]))
+            raise _Closed(f"{there[0]} is no address of the public internet")
+        return socket.socket(family, kind, protocol)
+
+
+def _url(written: str) -> URL:
+    try:
+        url = URL(written)
+    except ValueError:
+        raise ToolError("this is no URL") from None
+    if url.scheme not in {"http", "https"} or not url.host:
+        raise ToolError("only http:// and https:// are fetched; write the whole URL")
+    if url.user or url.password:
+        raise ToolError("a URL with a name or a password in it is not fetched")
+    return url
+
+
+def _why(error: aiohttp.ClientError, url: URL, refused: list[str]) -> str:
+    if refused:
+        return f"{brief(url.host or '')} leads to this machine or a private network, where nothing is fetched"
+    if isinstance(error, aiohttp.TooManyRedirects):
+        return f"it sends on more than {MOST_REDIRECTS} times"
+    if isinstance(error, aiohttp.InvalidURL | aiohttp.NonHttpUrlClientError):
+        return "it leads to something else than http:// or https://, or to no URL at all"
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        return f"there is no host {brief(url.host or '')}"
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return f"{brief(url.host or '')} cannot be reached"
+    return f"the answer cannot be read ({type(error).__name__})"
+
+
+async def _page(response: aiohttp.ClientResponse) -> Page:
+    if response.status >= 400:
+        raise ToolError(f"the server answers HTTP {response.status}")
+    mime = response.content_type.lower()
+    if not (mime in HTML or TEXT.fullmatch(mime) or mime == "application/octet-stream"):
+        return Page(f"[{mime}, no text; it is not shown]")
+    raw, whole = await _body(response)
+    remark = "" if whole else f"cut after {MOST_BYTES // 1_000_000} MB"
+    return await asyncio.to_thread(_read, raw, mime, response.charset or "", remark)
+
+
+async def _body(response: aiohttp.ClientResponse) -> tuple[bytes, bool]:
+    """Return what comes, unpacked, up to the limit, and whether that was all."""
+    kept = bytearray()
+    async for piece in _unpacked(response):
+        kept += piece
+        if len(kept) > MOST_BYTES:
+            return bytes(kept[:MOST_BYTES]), False
+    return bytes(kept), True
+
+
+async def _unpacked(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    packed = response.headers.get("Content-Encoding", "").strip().lower()
+    if packed in {"", "identity"}:
+        async for chunk in response.content.iter_chunked(CHUNK):
+            yield chunk
+        return
+    if packed not in {"gzip", "x-gzip", "deflate"}:
+        raise ToolError(f"it is packed in a way that was not asked for ({brief(packed)})")
+    unpack = zlib.decompressobj(wbits=47)  # tells gzip from zlib by itself
+    async for chunk in response.content.iter_chunked(CHUNK):
+        while chunk and not unpack.eof:
+            try:
+                piece = unpack.decompress(chunk, CHUNK)
+            except zlib.error:
+                raise ToolError("it is packed, and damaged") from None
+            chunk = unpack.unconsumed_tail
+            yield piece
+
+
+def _read(raw: bytes, mime: str, charset: str, remark: str) -> Page:
+    html = mime in HTML
+    if html and not charset and (meta := _META.search(raw[:2048])):
+        charset = meta[1].decode("ascii", "replace")
+    read = decoded(raw, charset, cut=bool(remark))
+    if read is None:
+        return Page(f"[{mime}, no text; it is not shown]")
+    text, how = read
+    remark = ", ".join(part for part in (remark, how) if part)
+    if not html:
+        language = LANGUAGES.get(re.split(r"[/+]", mime)[-1], "")
+        return Page(text or "[the page is empty]", language if text else None, remark)
+    try:
+        markdown = convert(text, _OPTIONS).content or ""
+    except ConversionError as error:
+        raise ToolError(f"its HTML cannot be read: {brief(str(error))}") from error
+    return Page(markdown.strip() or "[the page has no text]", None, remark)
