@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable
 
 from gateway.agent.context import prune as pruning
-from gateway.agent.context.rows import Row
 from gateway.agent.context.summary.fallback import fallback
 from gateway.agent.context.summary.finish import finish
 from gateway.agent.context.summary.job import Job
 from gateway.agent.context.summary.prompt import prompt
+from gateway.contracts.context import Row
 from gateway.llm.tokens.messages import Estimates, estimate
 from gateway.llm.tokens.text import estimate_text
 from gateway.log.redact import Redactor

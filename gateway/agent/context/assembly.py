@@ -9,33 +9,15 @@ user and assistant by turns.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, replace
 
 from gateway.agent.context.boundaries import Parts
 from gateway.agent.context.frame import REMOVED, framed
-from gateway.agent.context.rows import Row
 from gateway.agent.context.summary.spoken import asks
 from gateway.agent.history import NO_ANSWER, repair
+from gateway.contracts.context import Row, View
 from gateway.messages import Message
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """
-    What a compression makes of the rows, as it is stored; the rows stay as they are.
-
-    `hidden` are the ids of rows that are not shown, `shown` is what others are shown as, by id. `summary` is the whole
-    text of the message that stands for the hidden ones ("" for a view that only shortens), with the marks around it;
-    it stands behind the row with the id `after` and all before that, 0 for first of all.
-    `asked` says whether a person's message is in view. What else hides rows later does not disturb a view.
-    """
-
-    hidden: frozenset[int] = frozenset()
-    shown: Mapping[int, Message] = field(default_factory=dict)
-    summary: str = ""
-    after: int = 0
-    asked: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +54,6 @@ def assemble(parts: Parts, summary: str) -> Assembled:
         {**parts.shown, **shown_head, **shown_tail},
         text,
         max((row.id for row in head), default=0),
-        anyone,
     )
     return Assembled(view, (*head, _row(text), *tail))
 
@@ -88,7 +69,7 @@ def viewed(rows: Sequence[Row], views: Sequence[View]) -> list[Row]:
     seen = [
         replace(row, message=shown[row.id]) if row.id and row.id in shown else row
         for row in rows
-        if row.id not in hidden and not (row.summary and not row.id)
+        if row.id not in hidden and not (row.summary)
     ]
     newest = next((view for view in reversed(views) if view.summary), None)
     if newest is None:
@@ -107,7 +88,7 @@ def wire(rows: Sequence[Row]) -> list[Message]:
     said: list[Message] = []
     summary = ""
     for row in rows:
-        if row.summary and not row.id:
+        if row.summary:
             summary = row.message.content
         elif summary and row.message.role == "user":
             said.append(replace(row.message, api_content=f"{summary}\n\n{row.message.content}"))
@@ -124,7 +105,7 @@ def wire(rows: Sequence[Row]) -> list[Message]:
 
 
 def _row(summary: str) -> Row:
-    return Row(0, Message("user", summary))
+    return Row(0, Message("user", summary), summary=True)
 
 
 def _answered(head: Sequence[Row]) -> int:

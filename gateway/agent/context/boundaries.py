@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gateway.agent.context.rows import Row
 from gateway.agent.context.settings import CompressionSettings
 from gateway.agent.context.summary.spoken import asks
+from gateway.contracts.context import Row
 from gateway.messages import Message
 
 OVERFULL = 1.5

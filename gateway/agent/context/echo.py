@@ -19,7 +19,7 @@ from dataclasses import replace
 from os.path import commonprefix
 
 from gateway.agent.context import frame
-from gateway.agent.context.rows import OLD_SUMMARY, SUMMARY
+from gateway.agent.context.beginnings import OLD_SUMMARY, SUMMARY
 from gateway.agent.context.summary.sections import ANCHORS, DROPPED, HEADINGS, MESSAGES, OLDER, RECOVERY, SNAPSHOT
 from gateway.contracts.model import Completed, ModelPiece
 from gateway.messages import Retracted, TextDelta

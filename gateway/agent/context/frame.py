@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gateway.agent.context.rows import OLD_SUMMARY, SUMMARY
+from gateway.agent.context.beginnings import OLD_SUMMARY, SUMMARY
 from gateway.agent.context.summary.sections import unmarked
 
 PREFIX = (

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from gateway.agent.context.arguments import read, shrink, worth
 from gateway.agent.context.one_liners import LONGEST, one_liner, written
 from gateway.agent.context.outcome import flat
-from gateway.agent.context.rows import Row
+from gateway.contracts.context import Row
 from gateway.messages import Message, ToolCall
 
 DUPLICATE = "[Duplicate tool output — same content as a more recent call]"

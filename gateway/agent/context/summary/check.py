@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from itertools import islice, takewhile
 from typing import Literal
 
-from gateway.agent.context.rows import Row
 from gateway.agent.context.summary import marks
 from gateway.agent.context.summary.clip import line
 from gateway.agent.context.summary.sample import places
@@ -16,6 +15,7 @@ from gateway.agent.context.summary.sections import CONSTRAINTS, DECISIONS, GOAL,
 from gateway.agent.context.summary.serialise import Redact
 from gateway.agent.context.summary.spoken import answered, asks, said
 from gateway.agent.context.summary.words import LANGUAGES
+from gateway.contracts.context import Row
 
 LOOK = 20_000
 """Characters that are looked at of what people wrote, and as many of what was answered: the newest, and samples."""

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import chain, islice
 
-from gateway.agent.context.rows import Row
 from gateway.agent.context.summary import marks
 from gateway.agent.context.summary.clip import clip, line, spread
 from gateway.agent.context.summary.finish import NOBODY
@@ -40,6 +39,7 @@ from gateway.agent.context.summary.sections import (
 from gateway.agent.context.summary.serialise import Redact
 from gateway.agent.context.summary.spoken import asked, said
 from gateway.agent.context.summary.words import Words, words
+from gateway.contracts.context import Row
 
 MOST = 8_000
 """Characters of the whole; the reference's, like those below."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import chain
 
-from gateway.agent.context.rows import Row
 from gateway.agent.context.summary.spoken import asked
+from gateway.contracts.context import Row
 
 LEAST, MOST = 2_000, 10_000
 """Tokens of a summary; the reference's, like the shares."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from gateway.agent.context.rows import Row
 from gateway.agent.context.summary.clip import Count, fit, line
 from gateway.agent.context.summary.job import Job
 from gateway.agent.context.summary.sample import sample
@@ -13,6 +12,7 @@ from gateway.agent.context.summary.sections import earlier
 from gateway.agent.context.summary.serialise import Redact
 from gateway.agent.context.summary.spoken import asked
 from gateway.agent.memory.trivial import is_trivial
+from gateway.contracts.context import Row
 
 MEMORY = 6_000
 """Characters of what a memory service adds, as they stand in the prompt."""

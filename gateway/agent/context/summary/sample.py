@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gateway.agent.context.rows import Row
 from gateway.agent.context.summary.clip import HEAD, Count, fit
 from gateway.agent.context.summary.serialise import MOST, Redact, block
+from gateway.contracts.context import Row
 
 SLICES = 8
 """Places at which the older part is read, the first at its beginning; fewer where each would have little room."""

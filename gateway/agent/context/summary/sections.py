@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from gateway.agent.context.beginnings import OLD_SUMMARY, SUMMARY
 from gateway.agent.context.prune import SKILL, SKILL_PRUNED
-from gateway.agent.context.rows import OLD_SUMMARY, SUMMARY
 
 TASK, GOAL, CONSTRAINTS, ACTIONS = "Active Task", "Goal", "Constraints & Preferences", "Completed Actions"
 STATE, BLOCKED, DECISIONS, RESOLVED = "Active State", "Blocked", "Key Decisions", "Resolved Questions"

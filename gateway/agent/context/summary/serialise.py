@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from gateway.agent.context.rows import Row
 from gateway.agent.context.summary.clip import clip
 from gateway.agent.context.summary.spoken import said
+from gateway.contracts.context import Row
 from gateway.messages import ToolCall
 
 Redact = Callable[[str], str]

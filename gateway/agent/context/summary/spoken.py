@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from gateway.agent.context.rows import Row
 from gateway.agent.memory.fence import NOTE_BEGINS, OPEN
+from gateway.contracts.context import Row
 from gateway.messages import Message
 
 _TAG = re.compile(r"<(/?)(think|thinking|thought|reasoning|reasoning_scratchpad)>", re.IGNORECASE)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from gateway.agent.context.assembly import Assembled, View, assemble, viewed, wire
+from gateway.agent.context.assembly import Assembled, assemble, viewed, wire
 from gateway.agent.context.boundaries import Parts, parted, span
-from gateway.agent.context.rows import Row
 from gateway.agent.context.settings import CompressionSettings
+from gateway.contracts.context import Row, View
 from gateway.llm.tokens.messages import estimate
 from gateway.messages import Message, ToolCall
 
@@ -98,7 +99,7 @@ class Session:
     ) -> tuple[tuple[int, int], Parts] | None:
         """Divide what is in view; None where nothing is worth it."""
         rows = self.rows
-        shown = [Row(row.id, (changed or {}).get(place, row.message)) for place, row in enumerate(rows)]
+        shown = [replace(row, message=(changed or {}).get(place, row.message)) for place, row in enumerate(rows)]
         tokens = tokens_of(shown)
         before = any(view.summary for view in self.views)
         found = span(shown, tokens, settings, budget, compressed_before=before)

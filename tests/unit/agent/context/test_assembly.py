@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gateway.agent.context.assembly import View, assemble, viewed, wire
+from gateway.agent.context.assembly import assemble, viewed, wire
 from gateway.agent.context.boundaries import Parts
 from gateway.agent.context.frame import CONTINUATION, END, PRIOR, REMOVED, framed
-from gateway.agent.context.rows import Row
 from gateway.agent.history import NO_ANSWER
+from gateway.contracts.context import Row, View
 from gateway.messages import Message
 from tests.fakes.model import check_strict
 from tests.unit.agent.context.conversations import NOBODY, Session, answer, calls, result, rounds, rows_of, user
@@ -93,13 +93,11 @@ def test_what_was_composed_into_a_message_stays_behind_the_summary() -> None:
 def test_where_no_person_ever_asked_the_model_is_told_to_go_on() -> None:
     made = assemble(cut(talk(user(NOBODY), *rounds(0, 3)), 1, 5), SUMMARY)
     assert made.messages[0].content == f"{FRAMED}\n\n{CONTINUATION}\n\n{NOBODY}"
-    assert not made.view.asked
     check_strict(made.messages)
 
 
 def test_where_a_person_asked_nobody_tells_the_model_to_go_on() -> None:
     made = assemble(cut(talk(*FORM), 0, 4), SUMMARY)
-    assert made.view.asked
     assert CONTINUATION not in made.messages[0].content
 
 

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from gateway.agent.context.boundaries import Parts, parted, span
 from gateway.agent.context.frame import framed
-from gateway.agent.context.rows import Row
 from gateway.agent.context.settings import CompressionSettings
 from gateway.agent.context.summary.spoken import asks
+from gateway.contracts.context import Row
 from gateway.messages import Message
 from tests.unit.agent.context.conversations import NOBODY, SETTINGS, answer, calls, result, rounds, rows_of, turns, user
 
-SUMMED_UP = Row(0, user(framed("## Goal\nThe form is sent.")))
+SUMMED_UP = Row(0, user(framed("## Goal\nThe form is sent.")), summary=True)
 
 
 def talk(exchanges: int) -> list[Row]:
@@ -170,12 +170,15 @@ def test_the_last_question_is_that_of_a_person() -> None:
     assert [row.message.text for row in tail][:3] == ["ask 4", "answer 4", NOBODY]
 
 
-@pytest.mark.parametrize(
-    "text", ["", "  \n", NOBODY, "[System: Your previous tool call was cut]", SUMMED_UP.message.text]
-)
+@pytest.mark.parametrize("text", ["", "  \n", NOBODY, "[System: Your previous tool call was cut]"])
 def test_what_no_person_wrote_is_no_question(text: str) -> None:
     assert not asks(Row(1, user(text)))
     assert asks(Row(1, user(f"what is {text}?")))
+
+
+def test_who_writes_what_a_summary_looks_like_has_asked_all_the_same() -> None:
+    assert asks(Row(1, SUMMED_UP.message))
+    assert not asks(SUMMED_UP)
 
 
 # --- cuts of one's own, and pruning

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gateway.agent.context.assembly import View, assemble, viewed, wire
+from gateway.agent.context.assembly import assemble, viewed, wire
 from gateway.agent.context.boundaries import OVERFULL, parted
 from gateway.agent.context.echo import strip_echo
-from gateway.agent.context.frame import END_BEGINS, PREFIX
-from gateway.agent.context.rows import Row
+from gateway.agent.context.frame import CONTINUATION, END_BEGINS, PREFIX
 from gateway.agent.context.settings import CompressionSettings
 from gateway.agent.context.summary.spoken import asks
 from gateway.agent.history import NO_ANSWER, repair
+from gateway.contracts.context import Row, View
 from gateway.messages import Message
 from tests.fakes.model import check_strict
 from tests.unit.agent.context.conversations import (
@@ -58,14 +59,14 @@ def check_compressed(session: Session, budget: int, changed: dict[int, Message],
     assert session.messages == wire(viewed(before, [assembled.view])) == after
 
     # the last thing a person said, and the last answer they could read, are there to the letter
-    shown = [Row(row.id, changed.get(place, row.message)) for place, row in enumerate(before)]
+    shown = [replace(row, message=changed.get(place, row.message)) for place, row in enumerate(before)]
     for wanted in (asks, lambda row: row.visible):
         last = next((row for row in reversed(shown) if wanted(row)), None)
         if last is not None:
             assert last in assembled.rows
             assert [message for message in after if message.content.endswith(last.message.content)]
     people = [row for row in assembled.rows if asks(row)]
-    assert assembled.view.asked == bool(people)
+    assert (CONTINUATION in assembled.view.summary) == (not people)
 
     # what stays is what it was; nothing is both gone and there; one summary, of all that was summed up
     assert list(parts.head) == shown[:start]

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.agent.context.beginnings import OLD_SUMMARY, SUMMARY
 from gateway.agent.context.echo import Echo, strip_echo, unechoed
 from gateway.agent.context.frame import END, NOTE, PREFIX, PRIOR, PRIOR_ENDS, framed
-from gateway.agent.context.rows import OLD_SUMMARY, SUMMARY
 from gateway.agent.context.summary.sections import RECOVERY
 from gateway.contracts.model import Completed, ModelPiece
 from gateway.messages import Retracted, TextDelta, ToolCall

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.agent.context.beginnings import OLD_SUMMARY, SUMMARY
 from gateway.agent.context.frame import CONTINUATION, END, END_BEGINS, NOTE, NOTE_BEGINS, PREFIX, framed, noted
-from gateway.agent.context.rows import OLD_SUMMARY, Row
-from gateway.messages import Message
 
 BODY = "## Goal\nThe form is sent."
 
@@ -51,8 +50,7 @@ def test_an_end_mark_that_is_quoted_cannot_end_the_summary() -> None:
 @given(st.text(), st.booleans())
 def test_whatever_it_says_it_is_known_as_a_summary_and_framed_once(text: str, asked: bool) -> None:
     once = framed(text, asked=asked)
-    assert Row(0, Message("user", once)).summary
-    assert not Row(0, Message("user", once)).asks
+    assert once.startswith(SUMMARY)
     assert framed(once, asked=asked) == once
 
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from gateway.agent.context import prune as pruning
 from gateway.agent.context.arguments import shrink
 from gateway.agent.context.prune import DUPLICATE, SKILL_PRUNED, prune, prune_early
-from gateway.agent.context.rows import Row
 from gateway.agent.history import is_object, repair
+from gateway.contracts.context import Row
 from gateway.llm.tokens.messages import estimate
 from gateway.messages import Message, ToolCall
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gateway.agent.context.rows import Row
 from gateway.agent.context.summary.job import Job
+from gateway.contracts.context import Row
 from gateway.llm.tokens.messages import Estimates
 from gateway.llm.tokens.text import estimate_text
 from gateway.log.redact import Redactor

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.agent.context.rows import Row
 from gateway.agent.context.summary.check import KINDS, Anchors, missing
 from gateway.agent.context.summary.sections import Earlier, earlier
+from gateway.contracts.context import Row
 from gateway.messages import Message
 from tests.unit.agent.context.summary.talk import REDACT, SECRET, agent, call, rows, user
 

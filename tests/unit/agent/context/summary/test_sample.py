@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from gateway.agent.context.summary.clip import CUT, fit, spread
 from gateway.agent.context.summary.sample import FRAME, places, sample
 from gateway.agent.context.summary.serialise import serialise
+from gateway.contracts.context import Row
 from gateway.llm.tokens.messages import Estimates
 from gateway.messages import Message
 from tests.unit.agent.context.summary.talk import COUNT, REDACT, agent, long_talk, rows, user
@@ -114,5 +115,5 @@ def test_room_is_spread_so_that_short_ones_stay_whole(lengths: list[int], most: 
 
 
 def test_a_summary_among_the_messages_is_not_read() -> None:
-    said = rows(user("[CONTEXT SUMMARY]: old"), agent("new"))
+    said = [Row(0, user("[CONTEXT SUMMARY]: old"), summary=True), *rows(agent("new"))]
     assert sample(said, [5, 5], 1_000, COUNT, REDACT) == "[ASSISTANT]: new"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.agent.context.beginnings import SUMMARY
 from gateway.agent.context.frame import framed
-from gateway.agent.context.rows import SUMMARY
 from gateway.agent.context.summary.sections import (
     MESSAGES,
     RECOVERY,

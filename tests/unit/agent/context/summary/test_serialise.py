@@ -5,10 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.agent.context.rows import SUMMARY, Row
+from gateway.agent.context.beginnings import SUMMARY
 from gateway.agent.context.summary.clip import CUT
 from gateway.agent.context.summary.serialise import CALLS, HEAD, MOST, serialise
 from gateway.agent.memory.fence import compose
+from gateway.contracts.context import Row
 from gateway.messages import Message, ToolCall
 from tests.unit.agent.context.summary.talk import REDACT, SECRET, agent, call, rows, user
 
@@ -52,7 +53,7 @@ def test_a_secret_on_the_edge_of_what_is_cut_is_not_read_in_half() -> None:
 
 
 def test_what_stands_for_earlier_messages_is_no_turn() -> None:
-    said = [Row(0, user(f"{SUMMARY} …\n## Goal\nold")), *rows(user("new"))]
+    said = [Row(0, user(f"{SUMMARY} …\n## Goal\nold"), summary=True), *rows(user("new"))]
     assert serialise(said, REDACT) == "[USER]: new"
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.agent.context.rows import Row
 from gateway.agent.context.summary.spoken import answered, asked, unthought
+from gateway.contracts.context import Row
 from tests.unit.agent.context.summary.talk import agent, call, rows, user
 
 
@@ -44,7 +44,6 @@ def test_what_the_gateway_writes_in_a_persons_role_is_no_request() -> None:
         user("[System: Your previous response was truncated by the output length limit.]"),
         user("[IMPORTANT: Background process 4 ended]"),
         user("Continue from the compressed conversation context above. This marker exists because …"),
-        user("[CONTEXT SUMMARY]: old"),
         user("  "),
         user("second"),
     )

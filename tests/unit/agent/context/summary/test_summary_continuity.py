@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.agent.context.frame import framed
-from gateway.agent.context.rows import Row
 from gateway.agent.context.summary.fallback import fallback
 from gateway.agent.context.summary.job import Job
 from gateway.agent.context.summary.sections import HEADINGS, earlier, split
 from gateway.agent.context.summary.summarise import Failure, summarise
+from gateway.contracts.context import Row
 from gateway.contracts.model import Completed
 from gateway.errors import AuthFailed, ModelBusy, ModelError
 from gateway.messages import Message
