@@ -49,9 +49,16 @@ class _Closed(OSError):
 class Web:
     """Fetches pages from addresses that are `allowed`; `resolver` finds them, as the system does by default."""
 
-    def __init__(self, allowed: Callable[[Address], bool] = public, resolver: AbstractResolver | None = None) -> None:
+    def __init__(
+        self,
+        allowed: Callable[[Address], bool] = public,
+        resolver: AbstractResolver | None = None,
+        *,
+        seconds: float = SECONDS,
+    ) -> None:
         self._allowed = allowed
         self._resolver = resolver
+        self._seconds = seconds
 
     async def fetch(self, written: str) -> Page:
         """Return what stands at a URL; raise `ToolError` with a sentence about why it cannot be had."""
@@ -65,7 +72,7 @@ class Web:
         )
         try:
             async with (
-                asyncio.timeout(SECONDS),
+                asyncio.timeout(self._seconds),
                 aiohttp.ClientSession(
                     connector=connector,
                     connector_owner=True,
@@ -77,8 +84,8 @@ class Web:
             ):
                 return await _page(response)
         except TimeoutError:
-            raise ToolError(f"it was not all there after {SECONDS} s") from None
-        except aiohttp.ClientError as error:
+            raise ToolError(f"it was not all there after {self._seconds:g} s") from None
+        except (aiohttp.ClientError, OSError, ValueError) as error:  # ValueError: no host name, behind a redirect
             raise ToolError(_why(error, url, refused)) from error
 
     def _socket(self, info: aiohttp.AddrInfoType, refused: list[str]) -> socket.socket:
@@ -92,16 +99,17 @@ class Web:
 def _url(written: str) -> URL:
     try:
         url = URL(written)
+        host = url.host
     except ValueError:
         raise ToolError("this is no URL") from None
-    if url.scheme not in {"http", "https"} or not url.host:
+    if url.scheme not in {"http", "https"} or not host:
         raise ToolError("only http:// and https:// are fetched; write the whole URL")
     if url.user or url.password:
         raise ToolError("a URL with a name or a password in it is not fetched")
     return url
 
 
-def _why(error: aiohttp.ClientError, url: URL, refused: list[str]) -> str:
+def _why(error: Exception, url: URL, refused: list[str]) -> str:
     if refused:
         return f"{brief(url.host or '')} leads to this machine or a private network, where nothing is fetched"
     if isinstance(error, aiohttp.TooManyRedirects):

@@ -91,7 +91,9 @@ def test_text_of_many_encodings_is_read(work: Path, raw: bytes, text: str, remar
     assert (piece.text, piece.remark) == (text, remark)
 
 
-@pytest.mark.parametrize("raw", [b"a\0b", b"\x89PNG\r\n\x1a\n\0\0", "漢字".encode("shift_jis") * 9, bytes(range(1, 32))])
+@pytest.mark.parametrize(
+    "raw", [b"a\0b", b"\x89PNG\r\n\x1a\n\0\0", "漢字".encode("shift_jis") * 9, bytes(range(1, 32))]
+)
 def test_what_is_no_text_is_described(work: Path, raw: bytes) -> None:
     (work / "a").write_bytes(raw)
     assert file(work, "a").text == f"[a binary file of {len(raw)} bytes; it is not shown, use tools to look into it]"
@@ -105,7 +107,15 @@ def test_a_file_whose_last_character_is_cut_by_the_limit_is_still_text(work: Pat
 @pytest.mark.parametrize(
     "path",
     [
-        *("../secret", "/etc/passwd", "a/../../secret", "out", "out-folder/secret", "/proc/self/environ", "~/../secret"),
+        *(
+            "../secret",
+            "/etc/passwd",
+            "a/../../secret",
+            "out",
+            "out-folder/secret",
+            "/proc/self/environ",
+            "~/../secret",
+        ),
         *("{work}/../secret", "dangling", "loop", "", " ", "a\0b", "x" * 5000),
     ],
 )
