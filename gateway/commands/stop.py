@@ -15,6 +15,7 @@ from gateway.delivery.prepare import STOPPED, Prepare
 from gateway.messages import Message
 from gateway.sessions import store
 from gateway.sessions.compose import user_message
+from gateway.sessions.keys import is_of_one
 from gateway.storage.database import Connection
 from gateway.types import Reply
 
@@ -60,5 +61,7 @@ def _keep(connection: Connection, prepare: Prepare, asked: Asked, stopped: Stopp
     rest = [*([] if said else [user_message(stopped.events)]), *closing(said, begun)]
     rest.append(Message("assistant", f"{shown}\n\n{STOPPED}".strip()))
     session, lane = stopped.session_id, str(asked.key)
+    if not is_of_one(lane):
+        store.take_part(connection, session, {event.account for event in stopped.events})
     store.append(connection, session, stopped.turn, rest)
     journal.finish(connection, stopped.turn, lane, session, Ending("stopped"))

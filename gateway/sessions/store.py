@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,8 @@ from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from gateway.messages import Message, ToolCall
 from gateway.storage.clock import now
-from gateway.storage.tables import messages, people, sessions, turns, view_rows, views
+from gateway.storage.tables import messages, participants, people, sessions, turns, view_rows, views
+from gateway.storage.upsert import Upsert
 from gateway.types import clean
 
 
@@ -165,6 +166,22 @@ def keep_person(connection: Connection, session_id: str, person: str) -> bool:
         return False
     connection.execute(update(sessions).where(sessions.c.id == session_id).values(person=person))
     return True
+
+
+_TAKE_PART = Upsert(
+    lambda insert: (
+        insert(participants)
+        .values(session_id=bindparam("session"), account=bindparam("who"))
+        .on_conflict_do_nothing(index_elements=["session_id", "account"])
+    )
+)
+
+
+def take_part(connection: Connection, session_id: str, accounts: Collection[str]) -> None:
+    """Note that these accounts (``platform:user``) spoke in a session that is nobody's alone."""
+    if accounts:
+        rows = [{"session": session_id, "who": account} for account in sorted(accounts)]
+        connection.execute(_TAKE_PART.of(connection), rows)
 
 
 def title(connection: Connection, session_id: str, text: str) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, and_, delete, not_, or_, select, update
 
+from gateway.storage import words
 from gateway.storage.tables import (
     INBOX_OPEN,
     calls,
@@ -18,6 +19,7 @@ from gateway.storage.tables import (
     messages,
     nudges,
     outbox,
+    participants,
     people,
     sessions,
     turns,
@@ -65,6 +67,8 @@ def erase_conversations(
     counts = [_session(connection, id) for id in ids]
     for key in keys:
         _empty(connection, key, keep)
+    accounts = select(identities.c.account).where(identities.c.person == person)
+    connection.execute(delete(participants).where(participants.c.account.in_(accounts)))
     return Erased(tuple(ids), sum(map(bool, counts)), sum(counts))
 
 
@@ -90,6 +94,7 @@ def _session(connection: Connection, id: str) -> int:
     connection.execute(delete(view_rows).where(view_rows.c.view.in_(mine) | view_rows.c.message.in_(said)))
     connection.execute(delete(compressions).where(compressions.c.session_id == id))
     connection.execute(delete(views).where(views.c.session_id == id))
+    words.remove(connection, id)
     count = connection.execute(delete(messages).where(messages.c.session_id == id)).rowcount
     connection.execute(delete(nudges).where(nudges.c.session_id == id))
     connection.execute(delete(sessions).where(sessions.c.id == id))

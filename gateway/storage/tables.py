@@ -144,6 +144,7 @@ sessions = Table(
     _later("parent_session_id"),
     _later("end_reason"),
     _later("guards"),
+    _count("scope"),
 )
 
 messages = Table(
@@ -183,6 +184,29 @@ view_rows = Table(
     Column("view", BigInteger, ForeignKey("views.id"), primary_key=True, autoincrement=False),
     Column("message", BigInteger, ForeignKey("messages.id"), primary_key=True, autoincrement=False),
     _later("shown"),
+    Index("view_rows_message", "message"),
+)
+
+participants = Table(
+    "participants",
+    metadata,
+    Column("session_id", CleanText, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
+    _words("account", primary_key=True),
+    Index("participants_account", "account"),
+    comment="who spoke in a session that is nobody's alone",
+)
+
+unindexed = Table(
+    "unindexed",
+    metadata,
+    Column(
+        "message",
+        BigInteger,
+        ForeignKey("messages.id", ondelete="CASCADE"),
+        primary_key=True,
+        autoincrement=False,
+    ),
+    comment="messages that the search does not know yet; a trigger puts in every new one",
 )
 
 compressions = Table(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence, Set
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from weakref import WeakValueDictionary
@@ -15,11 +15,12 @@ from gateway.agent.history import repair
 from gateway.agent.journal import Ending
 from gateway.agent.loop import Agent, Work
 from gateway.agent.memory.backing.nudges import Counters
+from gateway.agent.references.attach import Attached
 from gateway.bus import lanes
 from gateway.bus.lanes import Claimed, shard_of
 from gateway.contracts.adapter import Adapter
 from gateway.contracts.model import Model
-from gateway.contracts.tool import Tools
+from gateway.contracts.tool import Tools, ToolSpec
 from gateway.delivery import outbox
 from gateway.delivery.live import Live
 from gateway.delivery.outbox import Outgoing
@@ -56,8 +57,9 @@ class AnswerRooms:
     What a turn of the agent works with.
 
     `whose` says who wrote an event and whose notes its conversation uses, `prompt` how a new conversation begins,
-    `tools` what a turn may do; `workspace` makes a session's folder. `recall` puts what is remembered into the user's
-    message, `shown` takes it out of what is reported; `begun` hears of a new conversation, `learn` of a completed turn.
+    `tools` what a turn may do; `workspace` makes a session's folder. `attach` puts what is referred to into the user's
+    message (for a window of so many tokens), `recall` what is remembered, `shown` takes that out of what is reported;
+    `begun` hears of a new conversation, `learn` of a completed turn.
     """
 
     database: Database
@@ -71,6 +73,7 @@ class AnswerRooms:
     whose: Callable[[Event], Awaitable[Whose]]
     prompt: Callable[[Event, Whose], Awaitable[str]]
     workspace: Callable[[str, Address], Path]
+    attach: Callable[[Turn, int, Sequence[ToolSpec], Message], Awaitable[Attached]]
     recall: Callable[[Turn, Sequence[Message], Message], Awaitable[Message]]
     begun: Callable[[Event, LiveSession], Awaitable[None]]
     shown: Callable[[AsyncGenerator[Progress]], AsyncGenerator[Progress]]
@@ -190,21 +193,21 @@ class Answers:
             person=whose.person,
             notes=whose.notes,
         )
+        tools = self._rooms.tools(turn, model)
+        attached = await self._said(turn, model, tools, session, past)
         work = Work(
             turn=turn,
             model=model,
-            tools=self._rooms.tools(turn, model),
+            tools=tools,
             journal=TurnJournal(self._rooms.database, claimed, model.name, session),
             prompt=session.prompt,
             history=session.history,
-            said=past.said[0]
-            if past.said
-            else await self._rooms.recall(turn, session.history, user_message(past.events)),
+            said=attached.said,
             resumed=past.said,
             started=past.started,
         )
         finished, live, notices = await self._run(work, past.live)
-        replies = [*(Reply(f"*{notice}*") for notice in notices), Reply(finished.text)]
+        replies = [*(Reply(f"*{notice}*") for notice in (*attached.notices, *notices)), Reply(finished.text)]
         parts = await self._parts(turn, replies, live)
         version, queues, counters = await self._store(claimed, session, work, finished, parts, past)
         session.extend(work.added)
@@ -216,6 +219,13 @@ class Answers:
         if not finished.problem:
             self._rooms.learn(turn, work.added[0], finished.text)
         return "failed" if finished.problem else "done"
+
+    async def _said(self, turn: Turn, model: Model, tools: Tools, session: LiveSession, past: _Past) -> Attached:
+        """Return the user's message as the model is shown it, once and for all attempts."""
+        if past.said:
+            return Attached(past.said[0])
+        attached = await self._rooms.attach(turn, model.window, tools.specs(), user_message(past.events))
+        return replace(attached, said=await self._rooms.recall(turn, session.history, attached.said))
 
     async def _run(self, work: Work, adopt: str) -> tuple[Finished, str, list[str]]:
         """Let the agent speak; return what it finished with, the live message that stands, and notices."""
@@ -279,6 +289,8 @@ class Answers:
                 lanes.adopt(connection, past.replaces, claimed.turn)
             if not session.stored:
                 store.keep_prompt(connection, claimed.session_id, session.prompt, session.whose.alone)
+            if session.whose.person and not session.whose.alone:
+                store.take_part(connection, claimed.session_id, {event.account for event in work.turn.events})
             store.append(connection, claimed.session_id, claimed.turn, finished.added)
             if self._settings.edit_every is not None:
                 outbox.end_live(connection, claimed.turn)

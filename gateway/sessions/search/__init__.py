@@ -1,0 +1,1 @@
+"""Search over everything that was said: the language of queries, the scope of who asks, the index, the ranking."""

@@ -1,0 +1,181 @@
+"""
+Finds messages in the index: functions of an open connection. In: what is `Wanted`. Out: the newest that fit.
+
+Whose a message is, and its role, stand in the index as terms of their own, so that the newest within a scope are found
+without a look at anybody else's. A term of a query holds letters and digits only, and ends where we end it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, func, select, text
+
+from gateway.storage.tables import messages
+from gateway.storage.words import quoted
+
+CANDIDATES = 1000
+"""The newest so many messages that fit a query are looked at; older ones are found by more words or a date."""
+SCORED_CHARS = 4000
+"""Characters at the beginning of a candidate that are read."""
+WINDOWS = (20_000, 160_000)
+"""On Postgres that many of the newest messages are looked through first, since its index has no order."""
+UNDONE = ("retry", "undo")
+"""Kinds of views that take back what was said; the others only keep it from the model."""
+DAY = 86_400.0
+_NEVER = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Adjacent:
+    """Terms that stand side by side; with `prefix` the last one may go on."""
+
+    words: tuple[str, ...]
+    prefix: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """What one message has to hold, in any order: stretches, and single letters of scripts without spaces."""
+
+    stretches: tuple[Adjacent, ...] = ()
+    letters: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """
+    What is looked for: one of several alternatives, in these scopes (None: everywhere), of these roles (none: all).
+
+    `since` and `until` are seconds, the first included; `oldest` asks for the oldest in place of the newest.
+    """
+
+    alternatives: tuple[Together, ...]
+    scopes: tuple[int, ...] | None
+    roles: tuple[str, ...] = ()
+    since: float = 0.0
+    until: float = 0.0
+    oldest: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A message that fits; `text` is its beginning, `length` the characters of the whole."""
+
+    id: int
+    session_id: str
+    role: str
+    created: float
+    length: int
+    text: str
+
+
+def candidates(connection: Connection, wanted: Wanted, most: int = CANDIDATES) -> list[Candidate]:
+    """Return the newest messages that fit, the newest first, or the oldest, the oldest first; none that were undone."""
+    if not wanted.alternatives or wanted.scopes == ():
+        return []
+    first, last = _bounds(connection, wanted)
+    if connection.dialect.name == "sqlite":
+        return _find(connection, _SQLITE, wanted, {"match": _fts5(wanted), "first": first, "last": last, "most": most})
+    query = _tsquery(wanted)
+    found: list[Candidate] = []
+    for low, high in _windows(connection, wanted, first, last):
+        values = {"match": query, "first": low, "last": high, "most": most}
+        found = _find(connection, _POSTGRES, wanted, values)
+        if len(found) >= most:
+            break
+    return found
+
+
+_SQLITE = "SELECT rowid FROM message_words WHERE message_words MATCH :match AND rowid BETWEEN :first AND :last"
+_POSTGRES = (
+    "SELECT DISTINCT message AS rowid FROM message_words"
+    " WHERE words @@ CAST(:match AS tsquery) AND message BETWEEN :first AND :last"
+)
+_IN_TIME = "(m.created >= :since AND (:until = 0 OR m.created < :until))"
+_NOT_UNDONE = (
+    "NOT EXISTS (SELECT 1 FROM view_rows r JOIN views v ON v.id = r.view WHERE r.message = c.rowid AND v.undone = 0"
+    f" AND v.kind IN ({', '.join(repr(kind) for kind in UNDONE)}))"
+)
+
+
+def _find(connection: Connection, matching: str, wanted: Wanted, values: dict[str, Any]) -> list[Candidate]:
+    order = "ASC" if wanted.oldest else "DESC"
+    timed = bool(wanted.since or wanted.until)
+    # CROSS JOIN, which SQLite takes as an order: the index first, then the row of each message it names.
+    also = f"CROSS JOIN messages m WHERE m.id = c.rowid AND {_IN_TIME} AND" if timed else "WHERE"
+    chosen = f"SELECT c.rowid FROM ({matching}) c {also} {_NOT_UNDONE} ORDER BY c.rowid {order} LIMIT :most"
+    columns = f"m.id, m.session_id, m.role, m.created, length(m.text), substr(m.text, 1, {SCORED_CHARS})"
+    query = f"SELECT {columns} FROM ({chosen}) f CROSS JOIN messages m WHERE m.id = f.rowid ORDER BY m.id {order}"
+    values |= {"since": wanted.since, "until": wanted.until} if timed else {}
+    return [Candidate(*row) for row in connection.execute(text(query), values)]
+
+
+def _bounds(connection: Connection, wanted: Wanted) -> tuple[int, int]:
+    """Return the ids between which the messages of a time are, and a day more, since clocks are set."""
+    first = _first_since(connection, wanted.since - DAY) if wanted.since else 0
+    last = _first_since(connection, wanted.until + DAY) if wanted.until else _NEVER
+    return first, last
+
+
+_AT = select(messages.c.id, messages.c.created).where(messages.c.id >= bindparam("at")).order_by(messages.c.id).limit(1)
+
+
+def _newest(connection: Connection) -> int:
+    return connection.execute(select(func.max(messages.c.id))).scalar() or 0
+
+
+def _first_since(connection: Connection, seconds: float) -> int:
+    """Return the id of the first message said since, by halving: ids rise with the time."""
+    low, high = 1, _newest(connection) + 1
+    while low < high:
+        middle = (low + high) // 2
+        row = connection.execute(_AT, {"at": middle}).first()
+        if row is None or row.created >= seconds:
+            high = middle
+        else:
+            low = row.id + 1
+    return low
+
+
+def _windows(connection: Connection, wanted: Wanted, first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges of ids, each with the one before in it, the last with everything."""
+    newest = min(last, _newest(connection))
+    for size in WINDOWS:
+        if newest - first > size:
+            yield (first, first + size) if wanted.oldest else (newest - size, newest)
+    yield first, last
+
+
+# --- a query as each database spells it
+
+
+def _fts5(wanted: Wanted) -> str:
+    alternatives = " OR ".join(f"({_fts5_together(one)})" for one in wanted.alternatives)
+    parts = [f"({alternatives})"]
+    if wanted.scopes is not None:
+        parts.insert(0, f"scope : ({' OR '.join(f's{int(scope)}' for scope in wanted.scopes)})")
+    if wanted.roles:
+        parts.append(f"scope : ({' OR '.join(wanted.roles)})")
+    return " AND ".join(parts)
+
+
+def _fts5_together(together: Together) -> str:
+    stretches = [f'words : "{" ".join(one.words)}"{" *" * one.prefix}' for one in together.stretches]
+    return " AND ".join([*stretches, *(f'letters : "{letter}"' for letter in together.letters)])
+
+
+def _tsquery(wanted: Wanted) -> str:
+    parts = [f"({' | '.join(f'({_tsquery_together(one)})' for one in wanted.alternatives)})"]
+    if wanted.scopes is not None:
+        parts.append(f"({' | '.join(quoted(f'@{scope}') for scope in wanted.scopes)})")
+    if wanted.roles:
+        parts.append(f"({' | '.join(quoted(f'={role}') for role in wanted.roles)})")
+    return " & ".join(parts)
+
+
+def _tsquery_together(together: Together) -> str:
+    stretches = [" <-> ".join(map(quoted, one.words)) + ":*" * one.prefix for one in together.stretches]
+    return " & ".join([*(f"({one})" for one in stretches), *(quoted(f"/{letter}") for letter in together.letters)])

@@ -1,0 +1,49 @@
+"""What was said can be searched: the index, what waits to be indexed, and who took part in a session."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0006_search"
+down_revision = "0005_compressions"
+
+# Without a copy of the text; the tokenizer only splits at spaces, since the terms are made by gateway.storage.text.
+SQLITE = (
+    "CREATE VIRTUAL TABLE message_words USING fts5(words, letters, scope, content='', columnsize=0, tokenize='ascii')",
+    "CREATE TRIGGER messages_said AFTER INSERT ON messages BEGIN INSERT INTO unindexed (message) VALUES (new.id); END",
+)
+POSTGRES = (
+    "CREATE TABLE message_words ("
+    " message BIGINT NOT NULL REFERENCES messages (id) ON DELETE CASCADE,"
+    " part INTEGER NOT NULL,"
+    " words TSVECTOR NOT NULL,"
+    " PRIMARY KEY (message, part))",
+    "CREATE INDEX message_words_words ON message_words USING gin (words)",
+    "CREATE FUNCTION messages_said() RETURNS trigger LANGUAGE plpgsql AS"
+    " $$ BEGIN INSERT INTO unindexed (message) VALUES (new.id); RETURN NULL; END $$",
+    "CREATE TRIGGER messages_said AFTER INSERT ON messages FOR EACH ROW EXECUTE FUNCTION messages_said()",
+)
+
+
+def upgrade() -> None:
+    """Make the tables, and let what was said so far wait for its turn: to index it may take minutes."""
+    op.add_column("sessions", sa.Column("scope", sa.BigInteger(), server_default="0", nullable=False))
+    op.create_table(
+        "participants",
+        sa.Column("session_id", sa.Text(), nullable=False),
+        sa.Column("account", sa.Text(), nullable=False),
+        sa.ForeignKeyConstraint(["session_id"], ["sessions.id"], ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("session_id", "account"),
+        comment="who spoke in a session that is nobody's alone",
+    )
+    op.create_index("participants_account", "participants", ["account"], unique=False)
+    op.create_table(
+        "unindexed",
+        sa.Column("message", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.ForeignKeyConstraint(["message"], ["messages.id"], ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("message"),
+        comment="messages that the search does not know yet; a trigger puts in every new one",
+    )
+    op.create_index("view_rows_message", "view_rows", ["message"], unique=False)
+    for statement in POSTGRES if op.get_bind().dialect.name == "postgresql" else SQLITE:
+        op.execute(statement)
+    op.execute("INSERT INTO unindexed (message) SELECT id FROM messages")

@@ -1,0 +1,176 @@
+"""
+The index of what was said: functions of an open connection that put messages in and take them out.
+
+FTS5 on SQLite, tsvector with GIN on Postgres, over the same terms (`gateway.storage.text`). Whose a message is stands
+in the index as a term that no query can spell: on SQLite in a column of its own, on Postgres behind a sign that is no
+letter. On SQLite there is no copy of the text: a message is taken out by saying its terms again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, bindparam, delete, func, select, text, update
+
+from gateway.storage.tables import facts, messages, sessions, unindexed
+from gateway.storage.text import Terms, findable, terms_of
+from gateway.storage.upsert import upsert
+
+PART_TERMS, OVERLAP = 4000, 50
+"""Terms in one row of Postgres, whose positions end at 16,383 and of which it keeps 256 a term (its manual, 12.11)."""
+TIDYING = "search_tidying"
+"""The fact that something was taken out of the index of SQLite, whose files keep its words until they are merged."""
+TIDY_PAGES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A message as its row has it."""
+
+    id: int
+    role: str
+    text: str
+    calls: str
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message that is put into the index."""
+
+    id: int
+    role: str
+    terms: Terms
+    scope: int = 0
+
+
+# --- in
+
+
+def waiting(connection: Connection, most: int) -> list[int]:
+    """Return messages that are not indexed yet, the newest first."""
+    query = select(unindexed.c.message).order_by(unindexed.c.message.desc()).limit(most)
+    return list(connection.execute(query).scalars())
+
+
+def count_waiting(connection: Connection) -> int:
+    """Return how many messages are not indexed yet."""
+    return int(connection.execute(select(func.count()).select_from(unindexed)).scalar_one())
+
+
+_SAID = (messages.c.id, messages.c.role, messages.c.text, messages.c.calls)
+_READ = select(*_SAID).where(messages.c.id.in_(bindparam("ids", expanding=True)))
+
+
+def read(connection: Connection, ids: Sequence[int], chars: int) -> list[Unread]:
+    """Return messages to be indexed, and at most so many characters of them, but one at least."""
+    lengths = select(messages.c.id, func.length(messages.c.text)).where(messages.c.id.in_(ids))
+    chosen: list[int] = []
+    for id, length in connection.execute(lengths.order_by(messages.c.id.desc())):
+        chars -= length
+        if chosen and chars < 0:
+            break
+        chosen.append(id)
+    return [Unread(*row) for row in connection.execute(_READ, {"ids": chosen})]
+
+
+def terms(unread: Unread) -> Said:
+    """Return what is indexed of a message; takes its time for a long one."""
+    calls = [(name, arguments) for _, name, arguments in orjson.loads(unread.calls)] if unread.calls else []
+    return Said(unread.id, unread.role, terms_of(findable(unread.role, unread.text, calls)))
+
+
+def take(connection: Connection, ids: Sequence[int]) -> set[int]:
+    """Take messages off the list of those that wait; return which were on it, and are the caller's to put in."""
+    rid = delete(unindexed).where(unindexed.c.message.in_(ids)).returning(unindexed.c.message)
+    return set(connection.execute(rid).scalars())
+
+
+_PUT_SQLITE = text("INSERT INTO message_words (rowid, words, letters, scope) VALUES (:id, :words, :letters, :scope)")
+_PUT_POSTGRES = text("INSERT INTO message_words (message, part, words) VALUES (:id, :part, CAST(:words AS tsvector))")
+
+
+def put(connection: Connection, said: Iterable[Said]) -> None:
+    """Put messages into the index; each must be in it once."""
+    ordered = sorted(said, key=lambda one: one.id)  # the order in which FTS5 writes least
+    if not ordered:
+        return
+    if connection.dialect.name == "sqlite":
+        connection.execute(_PUT_SQLITE, [_columns(one) for one in ordered])
+    else:
+        connection.execute(_PUT_POSTGRES, [row for one in ordered for row in _parts(one)])
+
+
+def _columns(said: Said) -> dict[str, Any]:
+    words, letters = " ".join(said.terms.words), " ".join(said.terms.letters)
+    return {"id": said.id, "words": words, "letters": letters, "scope": f"s{said.scope} {said.role}"}
+
+
+def _parts(said: Said) -> Iterator[dict[str, Any]]:
+    words = said.terms.words
+    fixed = [quoted(f"@{said.scope}"), quoted(f"={said.role}"), *(quoted(f"/{one}") for one in said.terms.letters)]
+    for part, first in enumerate(range(0, max(1, len(words)), PART_TERMS)):
+        chosen = words[first : first + PART_TERMS + OVERLAP]
+        placed = (f"{quoted(word)}:{place}" for place, word in enumerate(chosen, 1))
+        yield {"id": said.id, "part": part, "words": " ".join((*fixed, *placed))}
+
+
+# --- out
+
+
+def remove(connection: Connection, session_id: str) -> None:
+    """Take a session's messages out of the index, before their rows go."""
+    if connection.dialect.name != "sqlite":
+        return  # there the rows of the index go with the messages
+    indexed = select(*_SAID).where(messages.c.session_id == session_id)
+    indexed = indexed.where(messages.c.id.not_in(select(unindexed.c.message)))
+    scope = connection.execute(select(sessions.c.scope).where(sessions.c.id == session_id)).scalar() or 0
+    rows = [_columns(replace(terms(Unread(*row)), scope=scope)) for row in connection.execute(indexed)]
+    if rows:
+        connection.execute(_REMOVE, rows)
+        row = upsert(connection, facts).values(name=TIDYING, value="begin")
+        connection.execute(row.on_conflict_do_update(index_elements=["name"], set_={"value": "begin"}))
+
+
+# FTS5, "The 'delete' command": an index without a copy of the text has to be told what was in it.
+_REMOVE = text(
+    "INSERT INTO message_words (message_words, rowid, words, letters, scope)"
+    " VALUES ('delete', :id, :words, :letters, :scope)"
+)
+
+
+def is_untidy(connection: Connection) -> bool:
+    """Say whether words that were taken out are still in the files."""
+    return connection.execute(select(facts.c.name).where(facts.c.name == TIDYING)).first() is not None
+
+
+def tidy(connection: Connection) -> bool:
+    """Rewrite a little of the index of SQLite without what was taken out; False where nothing is left to do."""
+    state = connection.execute(select(facts.c.value).where(facts.c.name == TIDYING)).scalar()
+    if state is None:
+        return False
+    # FTS5, "The 'merge' command": a negative number makes one level of all there is, and the merge then goes on.
+    pages = -TIDY_PAGES if state == "begin" else TIDY_PAGES
+    connection.execute(text("INSERT INTO message_words (message_words, rank) VALUES ('usermerge', 2)"))
+    before = _changes(connection)
+    connection.execute(
+        text("INSERT INTO message_words (message_words, rank) VALUES ('merge', :pages)"), {"pages": pages}
+    )
+    if state == "begin":
+        connection.execute(update(facts).where(facts.c.name == TIDYING).values(value="goes on"))
+    elif _changes(connection) - before < 2:
+        connection.execute(delete(facts).where(facts.c.name == TIDYING))
+        return False
+    return True
+
+
+def _changes(connection: Connection) -> int:
+    return int(connection.execute(text("SELECT total_changes()")).scalar_one())
+
+
+def quoted(term: str) -> str:
+    """Return a term as tsvector and tsquery take it literally."""
+    doubled = term.replace("\\", "\\\\").replace("'", "''")
+    return f"'{doubled}'"
