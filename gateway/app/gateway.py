@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from contextlib import AsyncExitStack
 from datetime import datetime
-from functools import partial
+from functools import lru_cache, partial
 from typing import Self
 
 from gateway.access.policy import Access
@@ -23,7 +23,7 @@ from gateway.app.process import Duties, Mind, Plan
 from gateway.app.remember import Remember, open_memories
 from gateway.app.review import review_settings, reviewer_of
 from gateway.app.terminal import PLATFORM as LOCAL
-from gateway.app.upkeep import prune_by_and_by, stay_alone
+from gateway.app.upkeep import index_by_and_by, prune_by_and_by, stay_alone
 from gateway.bus import open_hints
 from gateway.bus.claims import Claims
 from gateway.bus.shards import Shards
@@ -42,8 +42,11 @@ from gateway.metrics import Metrics
 from gateway.sessions.cache import Cache
 from gateway.sessions.keys import NAMESPACE, new_session_id
 from gateway.sessions.live import Entry, Whose
+from gateway.sessions.tools import NAME as SEARCH
+from gateway.sessions.tools import search_tool
 from gateway.storage import open_database
 from gateway.supervise import keep
+from gateway.toolkit.toolset import FunctionTools, Union
 from gateway.turns import TurnRooms, Turns
 from gateway.turns.answer import AnswerRooms, Answers, AnswerSettings
 from gateway.turns.reviews import ReviewRooms, Reviews
@@ -103,6 +106,8 @@ class Gateway(Resource):
             lambda entry: self.reviews.left(entry.session),
         )
         self.remember = self._make_remember(desk, manager)
+        search = FunctionTools([search_tool(self.database)])
+        self._with_search = lru_cache(maxsize=8)(lambda more: Union(more, search))
         self.commands = builtin_commands(
             self.prepare,
             Facts(self.plan.version, lambda: self._mind.model("").name, self._mind.names, self._cache_line),
@@ -127,7 +132,7 @@ class Gateway(Resource):
             manager,
             plan.memory,
             plan.sharing,
-            taken=self._mind.taken,
+            taken=(*self._mind.taken, SEARCH),
             local=LOCAL,
             first=plan.owner,
         )
@@ -188,6 +193,7 @@ class Gateway(Resource):
             self.remember.whose,
             self._prompt,
             self._mind.workspace,
+            self._mind.references.attach,
             self.remember.recall,
             self.remember.begun,
             self.remember.shown,
@@ -256,7 +262,8 @@ class Gateway(Resource):
         return system_prompt(identity=self.plan.identity, hint=hint, notes=notes)
 
     def _tools(self, turn: Turn, model: Model) -> Tools:
-        return self._mind.tools(turn.role, model, self.remember.tools(turn))
+        more = self.remember.tools(turn)
+        return self._mind.tools(turn.role, model, self._with_search(more) if turn.person else more)
 
     async def came(self, shards: Set[int]) -> None:
         """Hear the hints of the shards that are ours."""
@@ -314,9 +321,9 @@ class Gateway(Resource):
                 "idle sessions": self._tidy,
             }
         if Duties.WORKER in self.plan.duties and not self.plan.only:
-            work["old rows"] = partial(
-                prune_by_and_by, self.database, self.shards.me.id, self.plan.keep_seconds, alone=self.plan.alone
-            )
+            me, alone = self.shards.me.id, self.plan.alone
+            work["old rows"] = partial(prune_by_and_by, self.database, me, self.plan.keep_seconds, alone=alone)
+            work["search"] = partial(index_by_and_by, self.database, me, alone=alone)
         if self.plan.alone:
             work["sole use"] = partial(stay_alone, self.database)
         return work

@@ -7,6 +7,7 @@ from functools import lru_cache
 from tzlocal import get_localzone_name
 
 from gateway.agent.memory.providers.loading import open_provider
+from gateway.agent.references.attach import References
 from gateway.agent.tools import builtin_tools
 from gateway.agent.tools.workspace import workspace_for, workspace_of
 from gateway.app.process import Mind
@@ -42,5 +43,6 @@ def mind_of(config: Config, models: Models) -> Mind:
         names=models.names,
         taken=[spec.name for spec in every.specs()],
         reviews=lambda: None if review.is_main else models.auxiliary("background_review", review),
+        references=References(settings.workspace.read_dirs),
         provider=lambda: open_provider(settings.memory, home, config.variables, allow=settings.plugins.allow),
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gateway.access.policy import Rules
 from gateway.agent.memory.settings import MemorySettings
+from gateway.agent.references.attach import References
 from gateway.agent.review.report import Notifications
 from gateway.contracts.memory import MemoryProvider
 from gateway.contracts.model import Model
@@ -66,7 +67,8 @@ class Mind:
     The models and the hands: `model` by its name ("" is the default), `tools` for a role, with more tools of its turn.
 
     `taken` are the names of its tools, `folder` the one that a session has for itself alone, if any. `reviews` is the
-    model that reviews conversations, made when it is asked for; None for the one that answered.
+    model that reviews conversations, made when it is asked for; None for the one that answered. `references` reads what
+    messages refer to.
     """
 
     model: Callable[[str], Model]
@@ -76,4 +78,5 @@ class Mind:
     taken: Collection[str] = ()
     provider: Callable[[], MemoryProvider | None] = lambda: None
     reviews: Callable[[], Model | None] = lambda: None
+    references: References = field(default_factory=References)
     names: Callable[[], list[str]] = list

@@ -18,7 +18,7 @@ from gateway.contracts.tool import Tools
 from gateway.errors import StorageError
 from gateway.storage.database import Database
 from gateway.toolkit.function import Tool
-from gateway.toolkit.toolset import FunctionTools, Union
+from gateway.toolkit.toolset import FunctionTools, Narrowed, Union
 from gateway.turns import TurnSettings
 from tests.fakes.model import DrivenModel
 from tests.fakes.platform import FakePlatform
@@ -59,7 +59,7 @@ class House:
     def _mind(self) -> Mind:
         return Mind(
             model=lambda name: self.models[name],
-            tools=lambda role, model, more: Union(self.tools, more),
+            tools=lambda role, model, more: Narrowed(Union(self.tools, more), role),
             workspace=lambda session, address: self.plans[0].home,
             names=lambda: sorted(name for name in self.models if name),
             provider=lambda: self.provider,

@@ -8,7 +8,7 @@ what tries to command the model. Where it is too much for the window, only begin
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -31,6 +31,8 @@ HEAD = 1_000
 """Characters that are shown of what is too much."""
 BYTES_PER_TOKEN = 4
 """Of text that was not read: a rough average."""
+PART, OVERLAP = 64_000, 1_000
+"""Characters."""
 _TAG = re.compile(r"<(?=\s{0,16}/?\s{0,16}(?:untrusted_reference|untrusted_tool_result|memory-context))", re.IGNORECASE)
 _TICKS = re.compile("`+")
 
@@ -53,7 +55,7 @@ def block(results: Sequence[Piece | Unread], window: int, warnings: Sequence[str
     shown = []
     for piece, tokens in zip(pieces, sizes, strict=True):
         text = clean(piece.text[:HEAD] if cut else piece.text)
-        if found := scan(text, "context"):
+        if found := dict.fromkeys(finding for part in _parts(text) for finding in scan(part, "context")):
             said.append(f"{_name(piece.reference)} looks as if it tried to command the model ({', '.join(found)})")
         shown.append(_fenced(piece, text, tokens))
     return Block(_together(said, shown), tuple(said))
@@ -70,7 +72,16 @@ def _of_size(tokens: int, window: int, *, cut: bool) -> list[str]:
 
 
 def _tokens(piece: Piece) -> int:
-    return estimate_text(piece.text) if piece.whole else piece.size // BYTES_PER_TOKEN
+    if not piece.whole:
+        return piece.size // BYTES_PER_TOKEN
+    return sum(estimate_text(part[OVERLAP if place else 0 :]) for place, part in enumerate(_parts(piece.text)))
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Cut a long text into parts, so that no single step over it keeps other threads waiting; each repeats some."""
+    yield text[:PART]
+    for begin in range(PART, len(text), PART):
+        yield text[begin - OVERLAP : begin + PART]
 
 
 def _missing(unread: Unread) -> str:
