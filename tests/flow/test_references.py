@@ -38,7 +38,7 @@ async def test_the_model_is_shown_a_file_and_the_conversation_remembers_it(house
 async def test_a_person_hears_what_could_not_be_attached_and_gets_an_answer(small: House) -> None:
     async with small.running() as chat:
         chat.say("see @file:nothing.txt")
-        await chat.sees("*'@file:nothing.txt' was not attached: 'nothing.txt': there is no such file.*")
+        await chat.sees("*'@file:nothing.txt' was not attached: there is no such file.*")
         await chat.sees("you said: see @file:nothing.txt")
 
 

@@ -20,6 +20,7 @@ from gateway.agent.references.repository import Repository
 from gateway.contracts.tool import ToolSpec
 from gateway.errors import ToolError
 from gateway.messages import Message
+from gateway.toolkit.limits import brief
 from gateway.types import ChatType, Turn
 
 MOST = 16
@@ -97,7 +98,7 @@ def _read(files: Sequence[Reference], roots: Sequence[Path], most: int) -> list[
         try:
             piece = local.read(reference, roots, most)
         except ToolError as error:
-            results.append(Unread(reference, str(error)))
+            results.append(Unread(reference, str(error).removeprefix(f"{brief(reference.value)}: ")))
             continue
         most = max(0, most - len(piece.text.encode(errors="replace")))
         results.append(piece)

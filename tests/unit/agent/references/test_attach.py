@@ -54,7 +54,7 @@ async def test_everything_a_message_refers_to_stands_behind_it_in_its_order(work
 async def test_what_cannot_be_read_is_told_to_the_person_in_one_line(work: Path) -> None:
     attached = await attach(work, "@file:nothing.txt @url:http://gone.example/ @diff @file:notes.txt")
     assert attached.notices == (
-        "'@file:nothing.txt' was not attached: 'nothing.txt': there is no such file."
+        "'@file:nothing.txt' was not attached: there is no such file."
         " '@url:http://gone.example/' was not attached: the server answers HTTP 404."
         " '@diff' was not attached: there is no git repository in the workspace.",
     )
