@@ -1,4 +1,4 @@
-"""What a process does now and then: take away what has done its work, see that it is alone if it believes so."""
+"""What a process does now and then: index what was said, take away what has done its work, see that it is alone."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import partial
 
 from gateway.bus.duty import Duty
 from gateway.sessions.keys import NAMESPACE
+from gateway.sessions.search.index import is_behind, keep_up
 from gateway.storage.database import Database
 from gateway.storage.prune import prune
 from gateway.web.chat.adapter import PLATFORM
@@ -16,6 +17,9 @@ log = logging.getLogger(__name__)
 
 FIRST_SECONDS, EVERY_SECONDS = 60.0, 3600.0
 """When old rows are looked for after a start, and from then on."""
+
+INDEX_SECONDS = 5.0
+"""How often what was said is looked for that the search does not know; whoever searches does not wait for it."""
 
 HOLD_SECONDS = 5.0
 """How often a gateway that is alone looks whether the database still keeps others off."""
@@ -26,6 +30,15 @@ async def stay_alone(database: Database) -> None:
     while True:
         await asyncio.sleep(HOLD_SECONDS)
         await database.hold()
+
+
+async def index_by_and_by(database: Database, owner: str, *, alone: bool, every: float = INDEX_SECONDS) -> None:
+    """Let the search know what was said, until cancelled; looked for every so many seconds."""
+    duty = Duty(database, "search", owner, force=alone)
+    while True:
+        await asyncio.sleep(every)
+        if await is_behind(database):
+            await duty.run(partial(keep_up, database))
 
 
 async def prune_by_and_by(

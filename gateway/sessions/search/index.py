@@ -41,17 +41,40 @@ class _Row:
     scope: int
 
 
+async def keep_up(database: Database) -> None:
+    """Index all that waits, and take out of the files what was forgotten; as long at rest as at work."""
+    clock = asyncio.get_running_loop().time
+    left = True
+    while left:
+        began = clock()
+        left = await _batch(database) > 0
+        await asyncio.sleep(clock() - began)
+    await tidy(database)
+
+
+async def is_behind(database: Database) -> bool:
+    """Say whether there is something to keep up with."""
+    return await database.read(lambda connection: bool(words.waiting(connection, 1)) or words.is_untidy(connection))
+
+
 async def catch_up(database: Database, most: int = CATCH_UP) -> int:
     """Index what is not indexed yet, the newest first, and at most about so many; return how many messages wait."""
     done = 0
     while done < most:
-        rows = await database.read(_next)
-        if not rows:
+        count = await _batch(database)
+        if not count:
             return 0
+        done += count
+    return await database.read(words.count_waiting)
+
+
+async def _batch(database: Database) -> int:
+    """Index the next few messages, and return how many those were."""
+    rows = await database.read(_next)
+    if rows:
         said = await asyncio.to_thread(_terms, rows)
         await database.write(partial(_put, said=said))
-        done += len(rows)
-    return await database.read(words.count_waiting)
+    return len(rows)
 
 
 async def tidy(database: Database) -> None:

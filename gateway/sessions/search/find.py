@@ -1,0 +1,97 @@
+"""Finds what was said: functions of an open connection. In: a query and who asks. Out: hits, the best first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from sqlalchemy import Connection, select
+
+from gateway.sessions.search.query import Query
+from gateway.sessions.search.rank import scores
+from gateway.sessions.search.scope import Scope, numbers
+from gateway.sessions.search.snippet import snippet
+from gateway.storage.clock import now
+from gateway.storage.matches import UNDONE, Candidate, Wanted, candidates
+from gateway.storage.tables import messages, sessions, view_rows, views
+
+Order = Literal["best", "newest", "oldest"]
+State = Literal["in view", "compressed"]
+"""Whether the model of that session still has a message before it, or has it only in a summary."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A message that fits; `more` are others of its session that do."""
+
+    id: int
+    session_id: str
+    title: str
+    lane: str
+    role: str
+    name: str
+    created: float
+    snippet: str
+    state: State
+    more: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The best hits, and how many messages and sessions fit; no more than the candidates are counted."""
+
+    hits: tuple[Hit, ...]
+    messages: int = 0
+    sessions: int = 0
+
+
+def search(
+    connection: Connection, query: Query, scope: Scope, *, limit: int, order: Order = "best", apart: bool = False
+) -> Found:
+    """Return at most so many hits; with `apart` one of each session."""
+    roles, oldest = query.roles, order == "oldest"
+    wanted = Wanted(query.alternatives, numbers(connection, scope), roles, query.since, query.until, oldest=oldest)
+    found = candidates(connection, wanted)
+    if not found:
+        return Found(())
+    of = Counter(one.session_id for one in found)
+    ordered = _ordered(connection, found, query, order)
+    chosen = (_first_of_each(ordered) if apart else ordered)[:limit]
+    hits = _hits(connection, chosen, query)
+    shown = tuple(replace(hits[one.id], more=of[one.session_id] - 1) for one in chosen)
+    return Found(shown, len(found), len(of))
+
+
+def _ordered(connection: Connection, found: Sequence[Candidate], query: Query, order: Order) -> list[Candidate]:
+    if order != "best":
+        return list(found)
+    scored = zip(scores(found, query, connection.execute(select(now())).scalar_one()), found, strict=True)
+    return [one for _, one in sorted(scored, key=lambda pair: (-pair[0], -pair[1].id))]
+
+
+def _first_of_each(ordered: Sequence[Candidate]) -> list[Candidate]:
+    first: dict[str, Candidate] = {}
+    for one in ordered:
+        first.setdefault(one.session_id, one)
+    return list(first.values())
+
+
+def _hits(connection: Connection, chosen: Sequence[Candidate], query: Query) -> dict[int, Hit]:
+    ids = [one.id for one in chosen]
+    columns = (messages.c.id, messages.c.session_id, sessions.c.title, sessions.c.lane, messages.c.role)
+    asked = select(*columns, messages.c.name, messages.c.created, messages.c.text, messages.c.calls)
+    asked = asked.join(sessions, sessions.c.id == messages.c.session_id).where(messages.c.id.in_(ids))
+    states = states_of(connection, ids)
+    return {
+        row.id: Hit(*row[:7], snippet(row.text or row.calls, query), states.get(row.id, "in view"))
+        for row in connection.execute(asked)
+    }
+
+
+def states_of(connection: Connection, ids: Sequence[int]) -> dict[int, State]:
+    """Return the state of those of the messages that are out of view, all of them by a compression."""
+    query = select(view_rows.c.message).join(views, views.c.id == view_rows.c.view)
+    query = query.where(view_rows.c.message.in_(ids), views.c.undone == 0, views.c.kind.not_in(UNDONE))
+    return dict.fromkeys(connection.execute(query).scalars(), "compressed")

@@ -1,0 +1,367 @@
+"""Search: what was said is found in any script, whatever the query holds, and nobody finds what is not theirs."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, func, insert, select, text, update
+
+from gateway.access import people
+from gateway.messages import Message, ToolCall
+from gateway.sessions import store
+from gateway.sessions.search.index import catch_up, keep_up
+from gateway.sessions.search.query import QueryError
+from gateway.storage import erase
+from gateway.storage.clock import now
+from gateway.storage.database import Database
+from gateway.storage.tables import identities, messages, participants, unindexed, view_rows, views
+from tests.contract.said import GROUP, OTHER_GROUP, Talks, private
+
+TICKET = "ticket #77 in lib/app.py, mail bob@example.org, can't, 75%, why? $9 x;y C++ [z] root@box"
+
+
+@pytest.fixture
+def talks(database: Database) -> Talks:
+    return Talks(database)
+
+
+# --- any text, any query
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["#77", "lib/app.py", "can't", "75%", "bob@example.org", "why?", "$9", "x;y", "C++", "[z]", "root@box", TICKET],
+)
+async def test_punctuation_in_a_query_is_text(talks: Talks, query: str) -> None:  # FTS-01
+    await talks.say(TICKET, "something else")
+    assert await talks.texts(query) == [TICKET]
+
+
+async def test_a_hyphen_is_no_operator_and_a_colon_names_no_column(talks: Talks) -> None:  # FTS-02
+    said = ["order ABC-123", "npm left-pad", "second-hand books", "new shoes", "the title: foo", "is it near (here)?"]
+    await talks.say(*said)
+    assert await talks.texts("ABC-123") == [said[0]]
+    assert await talks.texts("left-pad") == [said[1]]
+    assert sorted(await talks.texts("shoes OR second-hand")) == sorted(said[2:4])
+    assert await talks.texts("title:foo") == [said[4]]
+    assert await talks.texts("-foo") == [said[4]]
+    assert await talks.texts("NEAR(") == [said[5]]
+    assert await talks.texts('"new shoes') == [said[3]]
+    for query in ("AND", "OR", "NOT", "*", "", '"', '""', "^", "()", "words : x", "{words letters}"):
+        assert await talks.texts(query) == []
+
+
+async def test_words_of_scripts_without_spaces_are_found_whole_however_short(talks: Talks) -> None:  # FTS-03
+    said = [
+        "我们上周讨论了备份失败的原因",
+        "서울에서 만나요",
+        "テストを書きました",
+        "新しい猫",
+        "ผมชอบกินข้าวผัด",
+        "上 周",
+        "败失份备",
+    ]
+    await talks.say(*said)
+    await talks.say(*(f"第{number}次: 备份失败 了" for number in range(20)))
+    assert len(await talks.texts("备份失败")) == 21
+    assert await talks.texts("上周") == [said[0]]
+    assert await talks.texts("서울") == [said[1]]
+    assert await talks.texts("テスト") == [said[2]]
+    assert await talks.texts("猫") == [said[3]]
+    assert await talks.texts("ข้าว") == [said[4]]
+    assert said[0] in await talks.texts("论")
+
+
+async def test_scripts_that_are_glued_together_are_words_apart(talks: Talks) -> None:
+    await talks.say("我用Docker部署了Redis7集群", "iPhoneを買った", "docker only")
+    assert await talks.texts("docker部署") == ["我用Docker部署了Redis7集群"]
+    assert await talks.texts("redis7") == ["我用Docker部署了Redis7集群"]
+    assert await talks.texts("用docker") == ["我用Docker部署了Redis7集群"]
+    assert await talks.texts("iphone") == ["iPhoneを買った"]
+
+
+@pytest.mark.parametrize(
+    ("said", "queries"),
+    [
+        ("Café Ćevapčići", ["cafe", "CAFÉ", "cevapcici"]),
+        ("Ёлка и объём", ["елка", "ёлка", "объем", "ОБЪЁМ"]),
+        ("ｗｉｄｅ ﾃｽﾄ", ["wide", "テスト"]),
+        ("Straße nach Łódź", ["strasse", "lodz"]),
+        ("İstanbul ılık", ["istanbul", "ilik"]),
+        ("हिन्दी में लिखा", ["हिन्दी", "में"]),
+        ("كِتَابٌ جديد", ["كتاب", "جدید"]),
+        ("שָׁלוֹם", ["שלום"]),
+        ("Việt Nam", ["viet nam", "việt"]),
+        ("party 🎉🎂", ["🎉", "🎂"]),
+        ("a\u200bb so\u00adft", ["ab", "soft"]),
+        ("\U00020000\U00020001", ["\U00020000\U00020001", "\U00020001"]),
+    ],
+)
+async def test_letters_that_people_take_for_the_same_are_the_same(
+    talks: Talks, said: str, queries: Sequence[str]
+) -> None:
+    await talks.say(said, "nothing of it")
+    for query in queries:
+        assert len(await talks.texts(query)) == 1, query
+
+
+async def test_phrases_alternatives_and_beginnings_of_words(talks: Talks) -> None:
+    said = ["the blue whale sings", "whale, blue", "configure the router", "reconfigure it", "red fox"]
+    await talks.say(*said)
+    assert sorted(await talks.texts("whale blue")) == sorted(said[:2])
+    assert await talks.texts('"blue whale"') == [said[0]]
+    assert await talks.texts("“blue whale”") == [said[0]]
+    assert await talks.texts("conf*") == [said[2]]
+    assert await talks.texts('"the rout"*') == [said[2]]
+    assert sorted(await talks.texts("red fox OR blue sings")) == sorted([said[0], said[4]])
+    assert await talks.texts("whale fox") == []
+
+
+async def test_roles_and_dates_narrow_what_is_found(talks: Talks) -> None:
+    await talks.say("tulips last year", days_ago=400)
+    await talks.say("tulips, says the agent", role="assistant")
+    await talks.say("tulips, says a page", role="tool")
+    await talks.say("tulips of today")
+    assert len(await talks.texts("tulips")) == 4
+    assert await talks.texts("tulips role:assistant") == ["tulips, says the agent"]
+    assert sorted(await talks.texts("tulips role:user,tool after:2020")) == sorted(
+        ["tulips last year", "tulips, says a page", "tulips of today"]
+    )
+    day = f"{datetime.now(UTC) - timedelta(days=100):%Y-%m-%d}"
+    assert await talks.texts(f"tulips before:{day}") == ["tulips last year"]
+    assert len(await talks.texts(f"tulips after:{day}")) == 3
+    assert await talks.texts("tulips before:1999-12-31") == []
+
+
+async def test_a_very_long_message_is_found_by_its_last_words(talks: Talks) -> None:
+    long = " ".join(f"word{number % 5000} 漢字" for number in range(20_000)) + " the needle here 最後の針"
+    await talks.say(long)
+    for query in ("needle", '"the needle here"', "最後の針", "word17 needle OR word4999 needle"):
+        assert len((await talks.find(query)).hits) == 1, query
+    (hit,) = (await talks.find("needle")).hits
+    assert ">>>needle<<< here" in hit.snippet
+
+
+async def test_of_what_a_tool_brought_the_beginning_and_the_end_are_found(talks: Talks) -> None:
+    await talks.say(f"alpha {'x ' * 5000} middle {'y ' * 5000} omega", role="tool")
+    assert len(await talks.texts("alpha omega")) == 1
+    assert await talks.texts("middle") == []
+
+
+async def test_what_the_agent_called_is_found_by_name_and_arguments(talks: Talks, database: Database) -> None:
+    session = await talks.say("look it up")
+    call = Message("assistant", "", (ToolCall("c1", "read_file", '{"path": "notes/quagga.md"}'),))
+    await database.write(lambda connection: store.append(connection, session, "t9", [call]))
+    (hit,) = (await talks.find("quagga")).hits
+    assert (hit.role, ">>>quagga<<<" in hit.snippet) == ("assistant", True)
+
+
+async def test_no_query_is_an_error_of_the_database(talks: Talks) -> None:
+    await talks.say("a b c 字 1")
+    letters = "ab1 \"'*():^-+{}<>&|!@/=\\.,~#%_\0字あก\u0301\u200bORNEAT"
+    chance = random.Random(1)
+    for _ in range(300):
+        typed = "".join(chance.choices(letters, k=chance.randint(1, 30)))
+        with suppress(QueryError):  # the beginning of a word that is one letter
+            await talks.find(typed)
+
+
+# --- what is found first
+
+
+async def test_what_holds_the_words_more_often_and_is_shorter_comes_first(talks: Talks) -> None:
+    await talks.say(f"tulip {'and many other words ' * 40}", "tulip tulip", "a tulip in some garden far away")
+    assert [text[:12] for text in await talks.texts("tulip")] == ["tulip tulip", "a tulip in s", "tulip and ma"]
+
+
+async def test_of_two_alternatives_the_rarer_counts_for_more(talks: Talks) -> None:
+    await talks.say(*(f"common words {number}" for number in range(30)), "xylophone words here")
+    assert (await talks.texts("common OR xylophone"))[0] == "xylophone words here"
+
+
+async def test_what_was_said_lately_comes_before_what_was_said_long_ago(talks: Talks) -> None:
+    await talks.say("the tulip bed", days_ago=300)
+    await talks.say("the tulip box")
+    assert await talks.texts("tulip") == ["the tulip box", "the tulip bed"]
+    assert await talks.texts("tulip", order="oldest") == ["the tulip bed", "the tulip box"]
+    assert await talks.texts("tulip", order="newest") == ["the tulip box", "the tulip bed"]
+
+
+async def test_of_each_conversation_the_best_is_shown_and_the_others_are_counted(talks: Talks) -> None:
+    await talks.say("tulip tulip", "a tulip by the way", session="one")
+    await talks.say("one tulip more", session="two")
+    found = await talks.find("tulip", apart=True)
+    assert {(hit.session_id, hit.more) for hit in found.hits} == {("one", 1), ("two", 0)}
+    assert (found.messages, found.sessions) == (3, 2)
+
+
+async def test_the_newest_thousand_are_those_of_who_asks(talks: Talks) -> None:
+    await talks.say("tulip of long ago")
+    await talks.say(*(f"tulip {number}" for number in range(1100)), by="bob")
+    assert await talks.texts("tulip") == ["tulip of long ago"]
+    found = await talks.find("tulip", "bob", order="newest")
+    assert found.messages == 1000
+    assert found.hits[0].snippet == ">>>tulip<<< 1099"
+
+
+# --- what is out of view
+
+
+async def test_what_was_undone_is_never_found_and_what_was_compressed_is_marked(talks: Talks) -> None:
+    session = await talks.say("tulip, taken back", turn="t1")
+    await talks.say("tulip, compressed", turn="t2")
+    await talks.say("tulip, in view", turn="t3")
+
+    def hide(connection: Connection) -> None:
+        store.hide_turn(connection, session, "t1", "retry")
+        view = connection.execute(
+            insert(views).values(session_id=session, kind="compression", created=now()).returning(views.c.id)
+        ).scalar_one()
+        old = connection.execute(select(messages.c.id).where(messages.c.turn.in_(["t1", "t2"]))).scalars()
+        connection.execute(insert(view_rows), [{"view": view, "message": id} for id in old])
+
+    await talks.database.write(hide)
+    found = {hit.snippet: hit.state for hit in (await talks.find("tulip")).hits}
+    assert found == {">>>tulip<<<, compressed": "compressed", ">>>tulip<<<, in view": "in view"}
+    await talks.database.write(lambda connection: connection.execute(update(views).values(undone=now())))
+    assert len(await talks.texts("tulip")) == 3
+
+
+# --- whose
+
+
+async def test_nobody_finds_what_others_said_in_private_whatever_the_query_spells(talks: Talks) -> None:  # SESS-04
+    await talks.say("tulip plan of Ann")
+    await talks.say("hello", by="bob")
+    assert await talks.texts("tulip") == ["tulip plan of Ann"]
+    attacks = [
+        "tulip",
+        "tulip OR hello",
+        "s1",
+        "@1",
+        "=user",
+        "scope:s1",
+        'tulip" OR scope : "s1',
+        "tulip) OR (words : tulip",
+    ]
+    attacks += ["'@1' | 'tulip'", "tulip:*", "\\'", "tul*", "role:user tulip", "tulip* OR s*1", "user", "plan*"]
+    for attack in attacks:
+        assert "tulip plan of Ann" not in await talks.texts(attack, "bob"), attack
+    assert await talks.texts("tulip", "") == []
+    assert await talks.texts("tulip", "nobody we know") == []
+
+
+async def test_a_group_is_found_by_those_who_spoke_in_that_conversation(talks: Talks) -> None:
+    await talks.say("tulip one", by="ann", lane=GROUP, session="g1")
+    await talks.say("tulip two", by="ann", lane=GROUP, session="g2")
+    await talks.say("hi", by="bob", lane=GROUP, session="g2")
+    assert await talks.texts("tulip", "bob") == ["tulip two"]
+    assert sorted(await talks.texts("tulip", "ann")) == ["tulip one", "tulip two"]
+    assert await talks.texts("tulip", "bob", GROUP) == ["tulip two"]
+
+
+async def test_before_a_group_nothing_is_found_that_was_said_elsewhere(talks: Talks) -> None:
+    await talks.say("tulip in private")
+    await talks.say("tulip in the band", lane=OTHER_GROUP)
+    await talks.say("tulip in the club", lane=GROUP)
+    await talks.say("tulip in its thread", lane=GROUP.replace("group", "thread") + ":7", by="ann", session="thread")
+    await talks.database.write(partial(_share, session="thread"))
+    assert sorted(await talks.texts("tulip", lane=GROUP)) == ["tulip in its thread", "tulip in the club"]
+    assert len(await talks.texts("tulip")) == 4
+
+
+def _share(connection: Connection, session: str) -> None:
+    connection.execute(text("UPDATE sessions SET person = '' WHERE id = :id"), {"id": session})
+    store.take_part(connection, session, {"fake:ann"})
+
+
+async def test_in_the_conversation_that_runs_the_first_words_of_a_newcomer_find_what_was_said(talks: Talks) -> None:
+    await talks.say("tulip in the club", lane=GROUP, session="g1")
+    await talks.say("hello", by="bob")
+    assert (await talks.find("tulip", "bob", GROUP)).hits == ()
+    assert len((await talks.find("tulip", "bob", GROUP, session="g1")).hits) == 1
+
+
+async def test_who_turns_out_to_be_the_owner_brings_along_what_they_said(talks: Talks) -> None:
+    await talks.say("tulip in the browser", by="tab")
+    await talks.say("tulip in the club", by="tab", lane=GROUP)
+    await catch_up(talks.database)
+
+    def join(connection: Connection) -> str:
+        connection.execute(update(identities).values(account="webchat:tab"))
+        store.take_part(connection, f"s of {GROUP}", {"webchat:tab"})
+        people.make_owner(connection, "tab")
+        return people.home_person(connection)
+
+    home = await talks.database.write(join)
+    assert sorted(await talks.texts("tulip", home)) == ["tulip in the browser", "tulip in the club"]
+    talks.begun.add(home)
+    await talks.say("tulip again", by=home)
+    assert len(await talks.texts("tulip", home)) == 3
+    assert await talks.texts("tulip", "tab") == []
+
+
+# --- what is kept, and forgotten
+
+
+async def test_old_rows_are_indexed_by_and_by_with_who_spoke_and_until_then_it_is_said_how_many_wait(
+    talks: Talks,
+) -> None:
+    await talks.say(*(f"tulip {number}" for number in range(250)))
+    assert await catch_up(talks.database, 100) == 150
+    found = await talks.database.read(
+        lambda connection: connection.execute(select(func.count()).select_from(unindexed))
+    )
+    assert found.scalar_one() == 150
+    assert len((await talks.find("tulip", limit=500)).hits) == 250
+    await keep_up(talks.database)
+    assert await catch_up(talks.database, 100) == 0
+
+
+async def test_two_that_index_at_once_index_nothing_twice(talks: Talks) -> None:
+    await talks.say(*(f"tulip {number}" for number in range(300)))
+    await asyncio.gather(*(catch_up(talks.database) for _ in range(4)))
+    assert (await talks.find("tulip")).messages == 300
+
+
+async def test_who_is_forgotten_is_out_of_the_index_and_of_the_lists_of_who_spoke(talks: Talks) -> None:
+    await talks.say("the secret word is quagga", "quagga, I said")
+    await talks.say("tulip", lane=GROUP)
+    await talks.say("quagga, says Bob", by="bob")
+    await catch_up(talks.database)
+    await talks.say("quagga, not indexed yet")
+
+    def forget(connection: Connection) -> None:
+        erase.erase_conversations(connection, "ann", asking=private("ann"), keep=0)
+        erase.erase_person(connection, "ann")
+
+    await talks.database.write(forget)
+    assert await talks.find_all("quagga") == ["quagga, says Bob"]
+    assert await talks.texts("quagga") == []
+    assert await talks.find_all("secret OR tulip") == ["tulip"]
+    who = await talks.database.read(
+        lambda connection: connection.execute(select(participants.c.account)).scalars().all()
+    )
+    assert list(who) == []
+
+
+async def test_the_files_hold_nothing_of_who_was_forgotten(tmp_path: Path, talks: Talks) -> None:
+    if not talks.database.url.startswith("sqlite"):
+        return  # a server has its own ways; there the rows of the index go with the messages
+    await talks.say(*(f"quagga{number} and more" for number in range(500)))
+    await talks.say("something of Bob's", by="bob")
+    await keep_up(talks.database)
+    await talks.database.write(
+        lambda connection: erase.erase_conversations(connection, "ann", asking=private("ann"), keep=0)
+    )
+    await keep_up(talks.database)
+    terms = "SELECT count(*) FROM message_words_data WHERE instr(block, CAST('quagga' AS BLOB))"
+    assert await talks.database.read(lambda connection: connection.execute(text(terms)).scalar_one()) == 0
+    assert await talks.texts("something", "bob") == ["something of Bob's"]
