@@ -21,14 +21,18 @@ from bench.house import ENVIRONMENT, Running, fdatasync_ms, home, model_settings
 from bench.notes import notes_one, notes_processes
 from bench.scan import threat_scan
 from bench.tokens import token_estimate
-from gateway.agent.history import repair
+from gateway.agent.context.compressor import Compressor
+from gateway.agent.context.meter import Meter
+from gateway.agent.context.settings import CompressionSettings
+from gateway.llm.tokens.calibration import Calibrations
+from gateway.log.redact import Redactor
 from gateway.messages import Message
 from gateway.sessions import store
 from gateway.sessions.cache import Bounds, Cache
-from gateway.sessions.live import Entry, LiveSession
 from gateway.storage import open_database
 from gateway.storage.database import Connection, Database
 from gateway.storage.tables import sessions
+from gateway.turns.live import Entry, LiveSession
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 
@@ -236,8 +240,8 @@ def _fill(connection: Connection, numbers: range, said: list[Message]) -> None:
 async def _build(database: Database, session_id: str) -> Entry:
     stored = await database.read(lambda connection: store.load(connection, session_id))
     session = LiveSession(session_id, "")
-    session.fill(stored.prompt, repair(stored.history), 1)
-    return Entry(session, "m")
+    session.read(stored, 1)
+    return Entry(session, "m", Compressor(CompressionSettings(), Redactor()), Meter(Calibrations(), "m"))
 
 
 async def appends() -> Figures:

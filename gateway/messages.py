@@ -86,6 +86,28 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
+class Compressing:
+    """The conversation is being compressed; a request takes about so many `tokens`."""
+
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class CompressionEnded:
+    """
+    How that went: the tokens before and after, and which compression of the conversation it was.
+
+    `reason` says why nothing changed, and `failed` that this was not for want of anything to compress.
+    """
+
+    before: int
+    after: int
+    number: int
+    reason: str = ""
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
     """
     The last thing a turn reports.
@@ -103,4 +125,4 @@ class Finished:
     fault: str = ""
 
 
-Progress = TextDelta | Retracted | ToolStarted | ToolFinished | Notice | Finished
+Progress = TextDelta | Retracted | ToolStarted | ToolFinished | Notice | Compressing | CompressionEnded | Finished

@@ -8,15 +8,17 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
-from gateway.agent.history import NO_ANSWER, distinct, is_object, later_half, unanswered
+from gateway.agent.context.echo import unechoed
+from gateway.agent.context.window import Told, Window
+from gateway.agent.history import NO_ANSWER, distinct, is_object, unanswered
 from gateway.agent.journal import Journal
 from gateway.contracts.model import Completed, Model
 from gateway.contracts.tool import Tools, ToolSpec
-from gateway.errors import ContextOverflow, ModelError, ToolError
+from gateway.errors import BadResponse, ContextOverflow, ModelBusy, ModelError, ToolError
+from gateway.llm.faults import ModelUnreachable
 from gateway.messages import (
     Finished,
     Message,
-    Notice,
     Progress,
     Retracted,
     TextDelta,
@@ -43,12 +45,14 @@ NOTES = {
     "length": "\n\n[cut off: the answer reached the model's output limit]",
     "filter": "\n\n[cut off: the provider's content filter withheld the rest]",
 }
-LEFT_OUT = "The conversation is longer than the model's window, so its oldest part was left out of this request."
 TOO_LONG = (
-    "This message does not fit the model's window of {window} tokens",
-    "Send a shorter one, or /new to start afresh.",
+    "This conversation does not fit the model's window of {window} tokens",
+    "Send a shorter message, /compact to shorten what was said, or /new to start afresh.",
 )
 """Each says what is wrong, and what one can do about it in a chat."""
+
+
+Asked = TextDelta | Retracted | Told | Completed
 
 
 @dataclass(slots=True)
@@ -56,16 +60,16 @@ class Work:
     """
     A turn as the loop takes it on.
 
-    `history` is the conversation before the turn, `said` the user's message. `resumed` is what an earlier attempt has
-    journalled of the turn (it begins with the user's message) and `started` the calls it began.
+    `window` is what of the conversation goes to the model; `said`, the user's message, is put there unless an earlier
+    attempt has journalled it. `resumed` is what that has journalled of the turn (it begins with the user's message)
+    and `started` the calls it began.
     """
 
     turn: Turn
     model: Model
     tools: Tools
     journal: Journal
-    prompt: str
-    history: Sequence[Message]
+    window: Window
     said: Message
     resumed: Sequence[Message] = ()
     started: frozenset[str] = frozenset()
@@ -73,14 +77,27 @@ class Work:
     stored: int = 0
     usage: Usage = Usage()
     asked: int = 0
+    overflows: int = 0
 
     def __post_init__(self) -> None:
         self.added = list(self.resumed) or [self.said]
         self.stored = len(self.resumed)
+        if not self.resumed:
+            self.window.add([self.said])
 
     @property
     def specs(self) -> Sequence[ToolSpec]:
         return self.tools.specs()
+
+    @property
+    def unsaved(self) -> int:
+        """How many of the last messages are not journalled yet."""
+        return len(self.added) - self.stored
+
+    def add(self, said: Sequence[Message]) -> None:
+        """Add what is said to the turn and to what the model sees."""
+        self.added += said
+        self.window.add(said)
 
     async def write(self, *, starting: Sequence[str] = ()) -> None:
         """Journal what is not stored yet."""
@@ -105,7 +122,7 @@ class Work:
         said = [message.text.strip() for message in self.added if message.role == "assistant"]
         if problem:
             said.append(f"{problem}. {advice}")
-            self.added.append(Message("assistant", NO_ANSWER))
+            self.add([Message("assistant", NO_ANSWER)])
         text = "\n\n".join(part for part in said if part)
         return Finished(text, tuple(self.added[self.stored :]), self.usage, self.asked, problem, fault)
 
@@ -143,34 +160,46 @@ class Agent:
             return
         yield _ended(work, answer)
 
-    async def _ask(
-        self, work: Work, specs: Sequence[ToolSpec], urge: str = ""
-    ) -> AsyncIterator[TextDelta | Retracted | Notice | Completed]:
-        """Ask once; where the window is too small, ask again with ever less of the past."""
-        history = list(work.history)
+    async def _ask(self, work: Work, specs: Sequence[ToolSpec], urge: str = "") -> AsyncIterator[Asked]:
+        """Ask once; where the request is too long, make it shorter and ask again."""
+        if work.asked:
+            await work.write()  # only what is stored can be compressed
+        async for told in work.window.make_room("after answer" if work.asked else "before turn", work.unsaved):
+            yield told
         while True:
-            request = [Message("system", work.prompt), *history, *work.added]
-            if urge:  # beside the last result, since strict providers let nobody but the model speak after one
-                request[-1] = replace(request[-1], api_content=f"{request[-1].content}\n\n[{urge}]")
             try:
-                async with aclosing(work.model.stream(request, specs)) as pieces:
-                    async for piece in pieces:
-                        if isinstance(piece, Completed):
-                            work.count(piece)
-                        yield piece
+                async for piece in self._request(work, specs, urge):
+                    yield piece
                 return
-            except ContextOverflow:
-                if not history:
+            except (ContextOverflow, ModelBusy, BadResponse) as error:
+                if not _too_long(work, error):
                     raise
-                history = later_half(history)
+                work.overflows += 1
                 yield Retracted("the request was too long")
-                yield Notice(LEFT_OUT)
+                async for told in work.window.overflowed(work.unsaved):
+                    yield told
+                if not work.window.shorter:
+                    raise
+
+    async def _request(self, work: Work, specs: Sequence[ToolSpec], urge: str) -> AsyncIterator[Asked]:
+        window = work.window
+        request, estimated = [Message("system", window.prompt), *window.messages], window.estimated
+        if urge:  # beside the last result, since strict providers let nobody but the model speak after one
+            request[-1] = replace(request[-1], api_content=f"{request[-1].content}\n\n[{urge}]")
+        async with aclosing(unechoed(work.model.stream(request, specs))) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, Completed):
+                    work.count(piece)
+                    window.answered(piece, estimated)
+                    if _ran_out(piece) and window.may_be_full():
+                        raise ContextOverflow(f"{work.model.name} had no room left for an answer")
+                yield piece
 
     async def _act(self, work: Work, answer: Completed) -> AsyncIterator[Progress]:
         """Journal the calls of an answer, run them, journal their results."""
-        calls = distinct(answer.calls, [*work.history, *work.added])
+        calls = distinct(answer.calls, work.window.messages)
         kept = tuple(replace(call, arguments=_replayable(call.arguments)) for call in calls)
-        work.added.append(Message("assistant", clean(answer.text), kept))
+        work.add([Message("assistant", clean(answer.text), kept)])
         async for progress in self._run(work, calls):
             yield progress
 
@@ -185,12 +214,13 @@ class Agent:
         lost = [
             call for call in calls if call.id not in results and call.id in work.started and call.name not in repeatable
         ]
-        work.added += [unanswered(call) for call in lost]
+        work.add([unanswered(call) for call in lost])
         open_calls = [call for call in calls if call.id not in results and call not in lost]
         async for progress in self._run(work, open_calls):
             yield progress
         order = {call.id: place for place, call in enumerate(calls)}
         work.added[caller + 1 :] = sorted(work.added[caller + 1 :], key=lambda result: order[result.call_id])
+        work.window.settle()
 
     async def _run(self, work: Work, calls: Sequence[ToolCall]) -> AsyncIterator[Progress]:
         segments = _segments(calls, {spec.name for spec in work.specs if spec.parallel})
@@ -207,7 +237,7 @@ class Agent:
         """Run calls side by side; each result is stored when it comes, and takes its place in the calls' order."""
         if len(segment) == 1:
             done = await self._call(work, segment[0])
-            work.added.append(_result(done))
+            work.add([_result(done)])
             return [done]
 
         async def one(call: ToolCall) -> ToolFinished:
@@ -222,7 +252,7 @@ class Agent:
             first = errors.exceptions[0]
             raise first from first.__cause__
         finished = [task.result() for task in tasks]
-        work.added += [_result(done) for done in finished]
+        work.add([_result(done) for done in finished])
         work.stored += len(finished)
         return finished
 
@@ -261,6 +291,18 @@ def _segments(calls: Sequence[ToolCall], parallel: set[str]) -> list[list[ToolCa
     return segments
 
 
+def _too_long(work: Work, error: ModelError) -> bool:
+    """Say whether a request was too long; some endpoints then only have trouble, and do not say why."""
+    if isinstance(error, ContextOverflow):
+        return True
+    return not isinstance(error, ModelUnreachable) and work.overflows == 0 and work.window.may_be_full()
+
+
+def _ran_out(answer: Completed) -> bool:
+    """Say whether there was no room for as much as a word, as some servers tell that a request filled the window."""
+    return answer.ending == "length" and not answer.text.strip() and not answer.calls
+
+
 def _failed(work: Work, error: ModelError) -> Finished:
     problem, advice = TOO_LONG if isinstance(error, ContextOverflow) else FAILED
     said = problem.format(window=work.model.window, error=error)
@@ -276,5 +318,5 @@ def _ended(work: Work, answer: Completed) -> Finished:
     text = clean(answer.text)
     if not text.strip():
         return work.finished(*(FILTERED if answer.ending == "filter" else EMPTY))
-    work.added.append(Message("assistant", text + NOTES.get(answer.ending, "")))
+    work.add([Message("assistant", text + NOTES.get(answer.ending, ""))])
     return work.finished()

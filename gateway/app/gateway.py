@@ -41,14 +41,16 @@ from gateway.intake import Intake
 from gateway.metrics import Metrics
 from gateway.sessions.cache import Cache
 from gateway.sessions.keys import NAMESPACE, new_session_id
-from gateway.sessions.live import Entry, Whose
 from gateway.sessions.tools import NAME as SEARCH
 from gateway.sessions.tools import search_tool
+from gateway.sessions.whose import Whose
 from gateway.storage import open_database
 from gateway.supervise import keep
 from gateway.toolkit.toolset import FunctionTools, Union
 from gateway.turns import TurnRooms, Turns
 from gateway.turns.answer import AnswerRooms, Answers, AnswerSettings
+from gateway.turns.fitting import Fitting
+from gateway.turns.live import Entry
 from gateway.turns.reviews import ReviewRooms, Reviews
 from gateway.types import Event, Turn
 
@@ -162,7 +164,7 @@ class Gateway(Resource):
             self.hints,
             self.shards,
             home=str(self.plan.home),
-            ids=lambda: new_session_id(datetime.now().astimezone()),
+            ids=self._new_id,
             serves=lambda lane: self._serves(lane.removeprefix(f"agent:{NAMESPACE}:")),
         )
 
@@ -199,8 +201,16 @@ class Gateway(Resource):
             self.remember.shown,
             self.remember.learn,
             self.reviews,
+            Fitting(
+                self.plan.compression,
+                self._mind.engine,
+                self._mind.writers,
+                self.remember.before_compression,
+                self._renewed,
+            ),
         )
-        return Answers(rooms, AnswerSettings(str(self.plan.home), self.plan.edit_every))
+        follow = None if self.plan.compression.in_place else self._new_id
+        return Answers(rooms, AnswerSettings(str(self.plan.home), self.plan.edit_every, follow))
 
     def _make_reviews(self) -> Reviews:
         plan, works = self.plan, Duties.WORKER in self.plan.duties
@@ -260,6 +270,14 @@ class Gateway(Resource):
         hint = adapter.limits.hint if adapter else ""
         notes = await self.remember.snapshot(whose)
         return system_prompt(identity=self.plan.identity, hint=hint, notes=notes)
+
+    async def _renewed(self, event: Event, whose: Whose, prompt: str) -> str:
+        """Return a prompt for after a compression: the same to the byte, unless the notes in it have changed."""
+        notes = await self.remember.snapshot(whose)
+        return prompt if notes and notes in prompt else await self._prompt(event, whose)
+
+    def _new_id(self) -> str:
+        return new_session_id(datetime.now().astimezone())
 
     def _tools(self, turn: Turn, model: Model) -> Tools:
         more = self.remember.tools(turn)

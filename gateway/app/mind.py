@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import lru_cache
+from zoneinfo import ZoneInfo
 
 from tzlocal import get_localzone_name
 
+from gateway.agent.context.compressor import Compressor
 from gateway.agent.memory.providers.loading import open_provider
 from gateway.agent.references.attach import References
 from gateway.agent.tools import builtin_tools
 from gateway.agent.tools.workspace import workspace_for, workspace_of
 from gateway.app.process import Mind
 from gateway.config import Config
+from gateway.contracts.context import ContextEngine
 from gateway.contracts.model import Model
 from gateway.contracts.tool import Tools
 from gateway.llm.models import Models
+from gateway.log.redact import Redactor
 from gateway.toolkit.limits import Limited, chars_for
 from gateway.toolkit.toolset import FunctionTools, Narrowed, Union
 from gateway.types import Role
@@ -23,11 +28,18 @@ from gateway.types import Role
 def mind_of(config: Config, models: Models) -> Mind:
     """Return the models by name, the tools of each role, and the folder of each session."""
     settings, home = config.settings, config.home.path
-    every = builtin_tools(
-        workspace=settings.workspace, terminal=settings.terminal, zone=settings.gateway.timezone or get_localzone_name()
-    )
+    zone = settings.gateway.timezone or get_localzone_name()
+    every = builtin_tools(workspace=settings.workspace, terminal=settings.terminal, zone=zone)
 
-    review = settings.auxiliary.background_review
+    review, summaries = settings.auxiliary.background_review, settings.auxiliary.compression
+    redact = Redactor(config.secrets)
+
+    def writers(name: str) -> list[Model]:
+        own = models.writer(name, summaries.timeout_seconds)
+        return [own] if summaries.is_main else [models.auxiliary("compression", summaries), own]
+
+    def engine() -> ContextEngine:
+        return Compressor(settings.compression, redact, search=True, today=lambda: datetime.now(ZoneInfo(zone)).date())
 
     @lru_cache(maxsize=64)
     def tools(role: Role, model: Model, more: Tools) -> Tools:
@@ -43,6 +55,8 @@ def mind_of(config: Config, models: Models) -> Mind:
         names=models.names,
         taken=[spec.name for spec in every.specs()],
         reviews=lambda: None if review.is_main else models.auxiliary("background_review", review),
+        engine=engine,
+        writers=writers,
         references=References(settings.workspace.read_dirs),
         provider=lambda: open_provider(settings.memory, home, config.variables, allow=settings.plugins.allow),
     )

@@ -52,6 +52,7 @@ def plan_of(config: Config) -> Plan:
         edit_every=settings.streaming.edit_interval_seconds if settings.streaming.enabled else None,
         identity=_identity(config),
         memory=settings.memory,
+        compression=settings.compression,
         owner=next(iter(settings.access.owners), ""),
         notices={account.name: account.display.memory_notifications for account in config.accounts}
         | {LOCAL: settings.display.memory_notifications},

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Flag, auto
 from pathlib import Path
 
 from gateway.access.policy import Rules
+from gateway.agent.context.compressor import Compressor
+from gateway.agent.context.settings import CompressionSettings
 from gateway.agent.memory.settings import MemorySettings
 from gateway.agent.references.attach import References
 from gateway.agent.review.report import Notifications
+from gateway.contracts.context import ContextEngine
 from gateway.contracts.memory import MemoryProvider
 from gateway.contracts.model import Model
 from gateway.contracts.tool import Tools
+from gateway.log.redact import Redactor
 from gateway.sessions.cache import Bounds
 from gateway.sessions.settings import SharingSettings
 from gateway.turns import TurnSettings
@@ -56,6 +60,7 @@ class Plan:
     edit_every: float | None = 1.0
     identity: str = ""
     memory: MemorySettings = MemorySettings()
+    compression: CompressionSettings = CompressionSettings()
     owner: str = ""
     notices: Mapping[str, Notifications] = field(default_factory=dict)
     version: str = "0"
@@ -68,7 +73,8 @@ class Mind:
 
     `taken` are the names of its tools, `folder` the one that a session has for itself alone, if any. `reviews` is the
     model that reviews conversations, made when it is asked for; None for the one that answered. `references` reads what
-    messages refer to.
+    messages refer to. `engine` makes the context engine of a live session, `writers` are the models that write
+    summaries for a conversation with a model, by its name.
     """
 
     model: Callable[[str], Model]
@@ -79,4 +85,6 @@ class Mind:
     provider: Callable[[], MemoryProvider | None] = lambda: None
     reviews: Callable[[], Model | None] = lambda: None
     references: References = field(default_factory=References)
+    engine: Callable[[], ContextEngine] = lambda: Compressor(CompressionSettings(), Redactor())
+    writers: Callable[[str], Sequence[Model]] = lambda name: ()
     names: Callable[[], list[str]] = list

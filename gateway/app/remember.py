@@ -34,10 +34,11 @@ from gateway.contracts.tool import Tools
 from gateway.messages import Message, Progress
 from gateway.sessions import store
 from gateway.sessions.keys import of_one
-from gateway.sessions.live import LiveSession, Whose
 from gateway.sessions.settings import SharingSettings
+from gateway.sessions.whose import Whose
 from gateway.storage.database import Connection, Database
 from gateway.toolkit.toolset import FunctionTools, Union
+from gateway.turns.live import LiveSession, said_in
 from gateway.types import ChatType, Event, Turn
 
 log = logging.getLogger(__name__)
@@ -140,14 +141,20 @@ class Remember:
         recalled = await self.manager.start_turn(number, said.text, scope)
         return replace(said, api_content=compose(said.content, recalled)) if recalled else said
 
+    async def before_compression(self, turn: Turn, said: Sequence[Message]) -> str:
+        """Let the provider look at what a compression is about to hide; return what the summary must keep."""
+        if not self.manager.name or (scope := scope_of(turn)) is None:
+            return ""
+        return await self.manager.pre_compress(said, scope)
+
     async def begun(self, event: Event, session: LiveSession) -> None:
         """Let the provider hear that the conversation before this one in the same place is over."""
         if not (self.manager.name and session.whose.notes):
             return
 
-        def job(connection: Connection) -> tuple[str, tuple[Message, ...]]:
+        def job(connection: Connection) -> tuple[str, Sequence[Message]]:
             before = store.previous(connection, session.lane, session.id)
-            return before, store.load(connection, before).history if before else ()
+            return before, said_in(store.load(connection, before)) if before else ()
 
         before, said = await self._database.read(job)
         if said:

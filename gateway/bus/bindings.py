@@ -46,6 +46,11 @@ def take_session(connection: Connection, key: SessionKey, session_id: str) -> bo
     return True
 
 
+def rebind(connection: Connection, key: SessionKey, session_id: str) -> None:
+    """Give a lane, which the caller holds, the session that goes on from its own."""
+    connection.execute(update(lanes).where(lanes.c.key == str(key)).values(session_id=session_id))
+
+
 def choose_model(connection: Connection, key: SessionKey, model: str) -> None:
     """Set the model of a lane; empty for the default."""
     hold(connection, key)

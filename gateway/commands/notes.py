@@ -17,7 +17,7 @@ from gateway.bus import reports
 from gateway.commands.registry import Asked, Command, Said
 from gateway.errors import StorageError
 from gateway.sessions.keys import is_of_one
-from gateway.sessions.live import Whose
+from gateway.sessions.whose import Whose
 from gateway.storage import erase
 from gateway.storage.database import Connection, Database
 from gateway.types import Event, Role

@@ -58,17 +58,15 @@ class Past:
     """
     A conversation as an engine is shown it: its rows in view, and about how many tokens each takes.
 
-    `fixed` are the tokens of the prompt and the tools, which go with every request. All tokens are estimates, held
-    against what the model's endpoint counted so far.
+    `fixed` are the tokens of the prompt and the tools, which go with every request. These are estimates; `factor` is
+    what to multiply them by to have them as the model's endpoint counts, and `counted` the whole as it counts.
     """
 
     rows: Sequence[Row]
     tokens: Sequence[int]
     fixed: int = 0
-
-    @property
-    def total(self) -> int:
-        return self.fixed + sum(self.tokens)
+    factor: float = 1.0
+    counted: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +77,8 @@ class Order:
     `focus` is what a person wants kept above all, `keep` how many of the last exchanges stay to the letter (None: as
     many as the settings say), `asked` that a person asked for it. `memory` is what a memory service wants kept.
     `again` says that something of the conversation was compressed before, and `strikes` how many of the last
-    compressions did not bring it below the threshold. `models` may write a summary: each is asked where the one before
+    compressions did not bring it below the threshold; `failures` are the last failures in a row, all of one `cause`.
+    `models` may write a summary: each is asked where the one before
     it fails; the last is the conversation's own.
     """
 
@@ -90,6 +89,8 @@ class Order:
     memory: str = ""
     again: bool = False
     strikes: int = 0
+    cause: str = ""
+    failures: int = 0
 
 
 Outcome = Literal["summary", "fallback", "pruned"]
@@ -132,6 +133,31 @@ class Kept:
     pause: float = 0.0
     writer: str = ""
     usage: Usage = Usage()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """
+    What is stored of a compression that was tried: see `Compressed`. Tokens are of a whole request, messages of rows,
+    each before and after.
+
+    `occasion` is why it was tried, `outcome` that of `Compressed`, or ``kept``. `model` is the conversation's, `guards`
+    what was known before.
+    """
+
+    occasion: str
+    outcome: str
+    engine: str
+    model: str
+    writer: str = ""
+    focus: str = ""
+    tokens: tuple[int, int] = (0, 0)
+    messages: tuple[int, int] = (0, 0)
+    usage: Usage = Usage()
+    seconds: float = 0.0
+    score: float = 0.0
+    reason: str = ""
+    guards: str = ""
 
 
 class ContextEngine(ABC):

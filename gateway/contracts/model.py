@@ -16,12 +16,17 @@ Ending = Literal["stop", "length", "filter"]
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """The last thing a model streams: the whole text, the calls, the tokens, and why it ended."""
+    """
+    The last thing a model streams: the whole text, the calls, the tokens, and why it ended.
+
+    `read` are the tokens of the prompt of the one request that was answered, where `usage` sums several; else 0.
+    """
 
     text: str
     calls: tuple[ToolCall, ...] = ()
     usage: Usage = Usage()
     ending: Ending = "stop"
+    read: int = 0
 
 
 ModelPiece = TextDelta | Retracted | Completed
@@ -31,11 +36,13 @@ class Model(Resource, ABC):
     """
     A language model.
 
-    `name` is the id that keys sessions and prices. `window` is in tokens. `demo` is true of the small offline model.
+    `name` is the id that keys sessions and prices. `window` is in tokens, and `max_tokens` are those an answer may have
+    at most, None where nobody set it. `demo` is true of the small offline model.
     """
 
     name: str
     window: int
+    max_tokens: int | None = None
     demo: bool = False
 
     @abstractmethod

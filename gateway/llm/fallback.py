@@ -32,7 +32,7 @@ class FallbackModel(Model):
 
     def _look(self) -> None:
         first = self._models[0]
-        self.name, self.window, self.demo = first.name, first.window, first.demo
+        self.name, self.window, self.max_tokens, self.demo = first.name, first.window, first.max_tokens, first.demo
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:

@@ -91,6 +91,7 @@ class LocalModel(Model):
 
     name = NAME
     window = WINDOW
+    max_tokens = ANSWER
     demo = True
 
     def __init__(

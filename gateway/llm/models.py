@@ -98,6 +98,11 @@ class Models(Resource):
             return self._once("", AuxiliaryTask(timeout_seconds=task.timeout_seconds))
         return self._once(setting, task)
 
+    def writer(self, name: str, seconds: float) -> Model:
+        """Return a model as `model` does, for a side task: its answers are not cut, it may be silent for `seconds`."""
+        task = AuxiliaryTask(timeout_seconds=seconds)
+        return self._once("" if name == self._settings.default else name, task)
+
     async def reports(self) -> list[Report]:
         """Ask every endpoint of the settings what it has, for doctor."""
         found = [] if self._local is None else [self._offline(self._local)]
@@ -113,7 +118,7 @@ class Models(Resource):
 
     def _make(self, name: str, task: AuxiliaryTask | None) -> Model:
         timeout = task.timeout_seconds if task is not None else None
-        if name and task is not None:
+        if task is not None and not task.is_main:
             return self._retrying(self._side(name, task))
         chosen = next((number for number, entry in enumerate(self._fallbacks) if entry.name == name), None)
         if chosen is not None:
@@ -137,7 +142,7 @@ class Models(Resource):
             name or settings.default,
             # What the settings say is said of the default model; another one may have another window.
             None if name else settings.context_length,
-            settings.max_tokens,
+            settings.max_tokens if timeout is None else None,
             settings.temperature,
             timeout or settings.timeout_seconds,
         )

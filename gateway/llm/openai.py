@@ -71,6 +71,7 @@ class OpenAIModel(Model):
         self.name = asking.model or "default"
         known = asking.window or known_window(asking.model)
         self.window = known or DEFAULT
+        self.max_tokens = asking.max_tokens
         self._client, self._asking = client, asking
         # A server of one's own may be started with a smaller window than its model could have.
         self._open = not asking.model or (asking.window is None and (known is None or bool(endpoint.base_url)))

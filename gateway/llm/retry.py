@@ -47,7 +47,8 @@ class RetryingModel(Model):
 
     def _look(self) -> None:
         """Take over what the model has found out of itself meanwhile."""
-        self.name, self.window, self.demo = self._model.name, self._model.window, self._model.demo
+        model = self._model
+        self.name, self.window, self.max_tokens, self.demo = model.name, model.window, model.max_tokens, model.demo
 
     async def __aenter__(self) -> Self:
         await self._model.__aenter__()
@@ -75,7 +76,7 @@ class RetryingModel(Model):
                 self._look()
                 spent += piece.usage
                 if empty or attempt == self._tries or not _came_to_nothing(piece):
-                    yield replace(piece, usage=spent)
+                    yield replace(piece, usage=spent, read=piece.read or piece.usage.prompt)
                     return
                 empty, why, pause = True, "the answer was empty", 0.0
             except ContextOverflow:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, literal, select, update
 
+from gateway.contracts.context import Row, View
 from gateway.messages import Message, ToolCall
 from gateway.storage.clock import now
 from gateway.storage.tables import messages, participants, people, sessions, turns, view_rows, views
@@ -40,12 +41,23 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What a live session is built from."""
+    """
+    What a live session is built from: the rows that no view hides, and the views over them, the oldest first.
+
+    `guards` is what was known of its context, `origin` the id of the session that it began as, and `spoken` when
+    something was last said, 0 for never.
+    """
 
     prompt: str
-    history: tuple[Message, ...]
+    rows: tuple[Row, ...]
+    views: tuple[View, ...] = ()
+    guards: str = ""
+    origin: str = ""
+    spoken: float = 0.0
 
 
+COMPRESSION = "compression"
+"""The kind of a view that a compression made; other kinds take back what was said."""
 _APPEND = insert(messages).values(created=now())
 
 
@@ -88,18 +100,117 @@ _COLUMNS = (
 )
 
 
+def lineage(connection: Connection, session_id: str) -> list[str]:
+    """Return the ids of a session and of those that it goes on from, the first of them last."""
+    found = select(sessions.c.id, sessions.c.parent_session_id, literal(0).label("steps"))
+    chain = found.where(sessions.c.id == session_id).cte(recursive=True)
+    before = select(sessions.c.id, sessions.c.parent_session_id, chain.c.steps + 1)
+    chain = chain.union(before.where(sessions.c.id == chain.c.parent_session_id, chain.c.parent_session_id != ""))
+    return list(connection.execute(select(chain.c.id).order_by(chain.c.steps)).scalars())
+
+
 def load(connection: Connection, session_id: str, *, without: Set[str] = frozenset()) -> Stored:
     """Return the prompt and every message in view, but for those of some turns."""
-    prompt = connection.execute(select(sessions.c.prompt).where(sessions.c.id == session_id)).scalar() or ""
+    ids = lineage(connection, session_id) or [session_id]
+    session = connection.execute(
+        select(sessions.c.prompt, sessions.c.guards).where(sessions.c.id == session_id)
+    ).first()
+    open_ = select(views.c.id).where(views.c.session_id.in_(ids), views.c.undone == 0)
+    hidden = select(view_rows.c.message).where(view_rows.c.view.in_(open_), view_rows.c.shown == "")
+    query = select(messages.c.id, messages.c.created, *_COLUMNS)
+    query = query.where(messages.c.session_id.in_(ids), messages.c.id.not_in(hidden))
+    if without:
+        query = query.where(messages.c.turn.not_in(without - {""}))
+    said = connection.execute(query.order_by(messages.c.id)).all()
+    rows = tuple(Row(row.id, _message(row)) for row in said)
+    spoken = said[-1].created if said else 0.0
+    prompt, guards = session if session else ("", "")
+    return Stored(prompt, rows, _views(connection, ids), guards, ids[-1], spoken)
+
+
+def _views(connection: Connection, ids: Sequence[str]) -> tuple[View, ...]:
+    """Return the open views that show something, without what they hide."""
+    query = select(views.c.id, views.c.summary, views.c.after)
+    found = connection.execute(query.where(views.c.session_id.in_(ids), views.c.undone == 0).order_by(views.c.id)).all()
+    shown: dict[int, dict[int, Message]] = {}
+    rows = select(view_rows.c.view, view_rows.c.message, view_rows.c.shown)
+    rows = rows.where(view_rows.c.view.in_([view.id for view in found]), view_rows.c.shown != "")
+    for row in connection.execute(rows) if found else ():
+        shown.setdefault(row.view, {})[row.message] = _unpacked(row.shown)
+    return tuple(
+        View(shown=shown.get(view.id, {}), summary=view.summary, after=view.after)
+        for view in found
+        if view.summary or view.id in shown
+    )
+
+
+def add_view(connection: Connection, session_id: str, view: View, kind: str) -> int:
+    """Store a view of a session, and return its id."""
+    values = {"session_id": session_id, "kind": kind, "summary": view.summary, "after": view.after, "created": now()}
+    id = connection.execute(insert(views).values(values).returning(views.c.id)).scalar_one()
+    rows = [{"view": id, "message": message, "shown": ""} for message in sorted(view.hidden)]
+    rows += [{"view": id, "message": message, "shown": _packed(shown)} for message, shown in view.shown.items()]
+    if rows:
+        connection.execute(insert(view_rows), rows)
+    return int(id)
+
+
+def _packed(message: Message) -> str:
+    parts = [message.role, message.text, message.call_id, message.name, message.api_content]
+    called = [[clean(part) for part in (call.id, call.name, call.arguments)] for call in message.calls]
+    return orjson.dumps([*(clean(part) if part else part for part in parts), called]).decode()
+
+
+def _unpacked(text: str) -> Message:
+    role, said, call_id, name, api_content, called = orjson.loads(text)
+    return Message(role, said, tuple(ToolCall(*call) for call in called), call_id, name, api_content)
+
+
+def numbers(
+    connection: Connection, session_id: str, after: int, *, without: Set[str] = frozenset()
+) -> list[tuple[int, str]]:
+    """
+    Return the ids of the messages in view of a session after one, in order, each with the call that it is a result of.
+
+    `without` are turns whose messages do not count.
+    """
     hidden = (
         select(view_rows.c.message)
         .join(views, views.c.id == view_rows.c.view)
-        .where(views.c.session_id == session_id, views.c.undone == 0)
+        .where(views.c.undone == 0, view_rows.c.shown == "", view_rows.c.message > after)
     )
-    query = select(*_COLUMNS).where(messages.c.session_id == session_id, messages.c.id.not_in(hidden))
-    if without:
-        query = query.where(messages.c.turn.not_in(without - {""}))
-    return Stored(prompt, tuple(_message(row) for row in connection.execute(query.order_by(messages.c.id))))
+    query = select(messages.c.id, messages.c.call_id).where(
+        messages.c.session_id == session_id,
+        messages.c.id > after,
+        messages.c.id.not_in(hidden),
+        messages.c.turn.not_in(without - {""}),
+    )
+    return [(row.id, row.call_id) for row in connection.execute(query.order_by(messages.c.id))]
+
+
+def follow(connection: Connection, session_id: str, child: str) -> None:
+    """Make a session that goes on from another, which is over; its history reaches the other's rows."""
+    columns = (sessions.c.lane, sessions.c.home, sessions.c.prompt, sessions.c.person, sessions.c.guards)
+    row = connection.execute(select(sessions.c.title, *columns).where(sessions.c.id == session_id)).one()
+    name, _, number = row.title.rpartition(" #")
+    base, count = (name, int(number)) if name and number.isdecimal() else (row.title, 1)
+    values = {column.name: getattr(row, column.name) for column in columns}
+    titled = f"{base} #{count + 1}" if base else ""
+    connection.execute(
+        insert(sessions).values(id=child, parent_session_id=session_id, title=titled, created=now(), **values)
+    )
+    over = update(sessions).where(sessions.c.id == session_id)
+    connection.execute(over.values(ended=now(), end_reason=COMPRESSION))
+
+
+def keep_guards(connection: Connection, session_id: str, guards: str) -> None:
+    """Store what is known of a session's context."""
+    connection.execute(update(sessions).where(sessions.c.id == session_id).values(guards=guards))
+
+
+def change_prompt(connection: Connection, session_id: str, prompt: str) -> None:
+    """Store another system prompt of a session, which only a compression may have changed."""
+    connection.execute(update(sessions).where(sessions.c.id == session_id).values(prompt=prompt))
 
 
 def of_turn(connection: Connection, turn: str) -> tuple[Message, ...]:
@@ -112,28 +223,36 @@ def of_turn(connection: Connection, turn: str) -> tuple[Message, ...]:
 
 def hide_turn(connection: Connection, session_id: str, turn: str, kind: str) -> None:
     """Take a turn's messages out of view; the rows stay, and the view can be undone."""
-    view = connection.execute(
-        insert(views).values(session_id=session_id, kind=kind, created=now()).returning(views.c.id)
-    ).scalar_one()
-    said = select(messages.c.id).where(messages.c.session_id == session_id, messages.c.turn == turn)
-    ids = connection.execute(said).scalars().all()
-    if ids:
-        connection.execute(insert(view_rows), [{"view": view, "message": id} for id in ids])
+    ids = lineage(connection, session_id)
+    said = select(messages.c.id).where(messages.c.session_id.in_(ids), messages.c.turn == turn)
+    add_view(connection, session_id, View(frozenset(connection.execute(said).scalars())), kind)
 
 
 def last_turn(connection: Connection, session_id: str) -> str:
-    """Return the newest turn of a session that has ended and is in view, or nothing."""
-    hidden = (
+    """Return the newest turn of a session that has ended and was not taken back, or nothing."""
+    ids = lineage(connection, session_id)
+    taken_back = (
         select(messages.c.turn)
         .join(view_rows, view_rows.c.message == messages.c.id)
         .join(views, views.c.id == view_rows.c.view)
-        .where(views.c.session_id == session_id, views.c.undone == 0)
+        .where(views.c.session_id.in_(ids), views.c.undone == 0, views.c.kind != COMPRESSION)
     )
     lane = select(sessions.c.lane).where(sessions.c.id == session_id).scalar_subquery()
     query = select(turns.c.id).where(
-        turns.c.lane == lane, turns.c.session_id == session_id, turns.c.ended > 0, turns.c.id.not_in(hidden)
+        turns.c.lane == lane, turns.c.session_id.in_(ids), turns.c.ended > 0, turns.c.id.not_in(taken_back)
     )
     return connection.execute(query.order_by(turns.c.ended.desc()).limit(1)).scalar() or ""
+
+
+def is_compressed(connection: Connection, turn: str) -> bool:
+    """Say whether a summary stands for any part of a turn."""
+    query = (
+        select(views.c.id)
+        .join(view_rows, view_rows.c.view == views.c.id)
+        .join(messages, messages.c.id == view_rows.c.message)
+        .where(messages.c.turn == turn, views.c.undone == 0, views.c.kind == COMPRESSION, view_rows.c.shown == "")
+    )
+    return connection.execute(query.limit(1)).first() is not None
 
 
 def previous(connection: Connection, lane: str, session_id: str) -> str:

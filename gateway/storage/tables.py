@@ -216,7 +216,7 @@ compressions = Table(
     Column("session_id", CleanText, ForeignKey("sessions.id"), nullable=False),
     Column("view", BigInteger, ForeignKey("views.id")),
     _later("turn"),
-    _words("cause"),
+    _words("occasion"),
     _words("outcome"),
     _later("engine"),
     _later("model"),

@@ -11,7 +11,7 @@ from pathlib import Path
 from weakref import WeakValueDictionary
 
 from gateway.agent import journal
-from gateway.agent.history import repair
+from gateway.agent.context.guards import packed
 from gateway.agent.journal import Ending
 from gateway.agent.loop import Agent, Work
 from gateway.agent.memory.backing.nudges import Counters
@@ -33,22 +33,33 @@ from gateway.metrics import Metrics
 from gateway.sessions import store
 from gateway.sessions.cache import Cache
 from gateway.sessions.compose import user_message
-from gateway.sessions.live import UNKNOWN, Entry, LiveSession, Whose, cache_key
+from gateway.sessions.whose import Whose
 from gateway.storage.database import Connection, Database
 from gateway.supervise import beside
+from gateway.turns.fitting import Fitting
 from gateway.turns.journal import TurnJournal
+from gateway.turns.ledger import TurnLedger
+from gateway.turns.live import UNKNOWN, Entry, LiveSession, cache_key
 from gateway.turns.reviews import Reviews, Spoken
 from gateway.types import Address, Event, Reply, Turn
 
 NOTHING = "There is nothing to answer again."
+SUMMED_UP = (
+    "A summary stands for a part of that turn. Send /compaction undo to have it back as it was said, and then /retry."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerSettings:
-    """What a turn needs to know: whose home it is, and how often a live message is edited (None: never)."""
+    """
+    What a turn needs to know: whose home it is, and how often a live message is edited (None: never).
+
+    `follow` makes the id of a session that goes on from a compressed one, None where it is compressed within itself.
+    """
 
     home: str
     edit_every: float | None = 1.0
+    follow: Callable[[], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +90,7 @@ class AnswerRooms:
     shown: Callable[[AsyncGenerator[Progress]], AsyncGenerator[Progress]]
     learn: Callable[[Turn, Message, str], None]
     reviews: Reviews
+    fitting: Fitting
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +102,7 @@ class _Past:
     live: str = ""
     replaces: str = ""
     events: tuple[Event, ...] = ()
+    refused: str = ""
 
 
 class Answers:
@@ -112,17 +125,17 @@ class Answers:
         """
         model = self._rooms.model(claimed.model)
         past = await self._past(claimed, again=again)
-        if past.events == ():
-            return await self._nothing(claimed)
+        if past.refused or past.events == ():
+            return await self._nothing(claimed, past.refused or NOTHING)
         whose = await self._rooms.whose(past.events[-1])  # an account may be another person's since the last turn
         key = cache_key(claimed.session_id, self._settings.home, model.name)
         async with self._rooms.cache.use(key, lambda: self._build(claimed, model, whose)) as entry:
             session = entry.session
             session.whose = whose
-            if session.version != claimed.version or past.replaces:
+            if session.version != claimed.version or past.replaces or past.said:
                 await self._reload(session, claimed, past)
             try:
-                return await self._speak(claimed, session, model, past)
+                return await self._speak(claimed, entry, model, past)
             except BaseException:
                 session.version = UNKNOWN  # whatever it holds now, the rows know better
                 raise
@@ -140,15 +153,16 @@ class Answers:
                 lives[0][1] if lives else "",
                 last,
                 lanes.of_turn(connection, last) if again else claimed.events,
+                SUMMED_UP if again and store.is_compressed(connection, last) else "",
             )
 
         return await self._rooms.database.read(job)
 
-    async def _nothing(self, claimed: Claimed) -> str:
+    async def _nothing(self, claimed: Claimed, why: str) -> str:
         def job(connection: Connection) -> list[str]:
             lanes.fence(connection, claimed.lane, claimed.generation)
             lanes.done(connection, claimed.ids)
-            return outbox.add(connection, self._rooms.prepare.to_all(Reply(NOTHING), (claimed.events[-1].origin,)))
+            return outbox.add(connection, self._rooms.prepare.to_all(Reply(why), (claimed.events[-1].origin,)))
 
         await self._rooms.sender.wake(await self._rooms.database.write(job))
         return "command"
@@ -160,48 +174,46 @@ class Answers:
             if claimed.fresh:
                 await self._begin(session, claimed)
             self._sessions[claimed.session_id] = session
-        return Entry(session, model.name)
+        return self._rooms.fitting.entry(session, model)
 
     async def _begin(self, session: LiveSession, claimed: Claimed) -> None:
         event = claimed.events[-1]
         if session.whose.alone:
             await self._rooms.database.write(partial(_name, claimed, session.whose.alone))
         await self._rooms.begun(event, session)
-        session.fill(await self._rooms.prompt(event, session.whose), [], claimed.version)
+        session.begin(await self._rooms.prompt(event, session.whose), claimed.version)
 
     async def _reload(self, session: LiveSession, claimed: Claimed, past: _Past) -> None:
-        """Read the conversation from the rows, without what this turn stored and without the turn it replaces."""
-        hidden = {claimed.turn, past.replaces}
+        """Read the conversation from the rows, without what this turn says anew and without the turn it replaces."""
+        without = {past.replaces} if past.said else {claimed.turn, past.replaces}
         stored = await self._rooms.database.read(
-            lambda connection: store.load(connection, claimed.session_id, without=hidden)
+            lambda connection: store.load(connection, claimed.session_id, without=without)
         )
         prompt = stored.prompt or session.prompt or await self._rooms.prompt(claimed.events[-1], session.whose)
-        session.fill(prompt, repair(stored.history), claimed.version)
+        session.read(replace(stored, prompt=prompt), claimed.version, open_end=bool(past.said))
         session.stored = bool(stored.prompt)
 
-    async def _speak(self, claimed: Claimed, session: LiveSession, model: Model, past: _Past) -> str:
-        whose = session.whose
+    async def _speak(self, claimed: Claimed, entry: Entry, model: Model, past: _Past) -> str:
+        session, whose = entry.session, entry.session.whose
         turn = Turn(
             id=claimed.turn,
             session=claimed.lane,
             session_id=claimed.session_id,
             events=past.events,
             role=claimed.role,
-            workspace=str(
-                await asyncio.to_thread(self._rooms.workspace, claimed.session_id, claimed.events[-1].origin)
-            ),
+            workspace=str(await asyncio.to_thread(self._rooms.workspace, session.origin, claimed.events[-1].origin)),
             person=whose.person,
             notes=whose.notes,
         )
         tools = self._rooms.tools(turn, model)
         attached = await self._said(turn, model, tools, session, past)
+        ledger = TurnLedger(self._rooms.database, claimed, session, frozenset({past.replaces}), self._settings.follow)
         work = Work(
             turn=turn,
             model=model,
             tools=tools,
             journal=TurnJournal(self._rooms.database, claimed, model.name, session),
-            prompt=session.prompt,
-            history=session.history,
+            window=self._rooms.fitting.window(entry, turn, model, tools.specs(), ledger),
             said=attached.said,
             resumed=past.said,
             started=past.started,
@@ -210,7 +222,6 @@ class Answers:
         replies = [*(Reply(f"*{notice}*") for notice in (*attached.notices, *notices)), Reply(finished.text)]
         parts = await self._parts(turn, replies, live)
         version, queues, counters = await self._store(claimed, session, work, finished, parts, past)
-        session.extend(work.added)
         session.version, session.stored = version, True
         await self._rooms.sender.wake(queues)
         self._rooms.metrics.count_model(finished.usage, max(1, finished.calls), failed=bool(finished.problem))
@@ -278,6 +289,7 @@ class Answers:
     ) -> tuple[int, list[str], Counters | None]:
         """Store the end of the turn: messages, parts, events done, counters. All of it or nothing."""
 
+        guards = packed(session.conversation.guards)
         state = "failed" if finished.problem else "done"
         ending = Ending(state, work.model.name, finished.usage, finished.calls, finished.problem, finished.fault)
 
@@ -291,6 +303,8 @@ class Answers:
                 store.keep_prompt(connection, claimed.session_id, session.prompt, session.whose.alone)
             if session.whose.person and not session.whose.alone:
                 store.take_part(connection, claimed.session_id, {event.account for event in work.turn.events})
+            if guards != session.guards:
+                store.keep_guards(connection, claimed.session_id, guards)
             store.append(connection, claimed.session_id, claimed.turn, finished.added)
             if self._settings.edit_every is not None:
                 outbox.end_live(connection, claimed.turn)
@@ -298,7 +312,9 @@ class Answers:
             counted = self._rooms.reviews.count(connection, work.turn, work.added, again=bool(past.replaces))
             return version, outbox.add(connection, parts, claimed.turn), counted
 
-        return await self._rooms.database.write(job)
+        stored = await self._rooms.database.write(job)
+        session.guards = guards
+        return stored
 
 
 def _name(claimed: Claimed, person: str, connection: Connection) -> None:

@@ -9,8 +9,8 @@ from gateway.bus import lanes
 from gateway.bus.lanes import Claimed
 from gateway.messages import Message
 from gateway.sessions import store
-from gateway.sessions.live import LiveSession
 from gateway.storage.database import Connection, Database
+from gateway.turns.live import LiveSession
 
 
 class TurnJournal:

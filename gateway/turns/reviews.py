@@ -15,7 +15,6 @@ from weakref import WeakKeyDictionary
 
 from structlog.contextvars import bound_contextvars
 
-from gateway.agent.history import repair
 from gateway.agent.memory.backing import nudges
 from gateway.agent.memory.backing.nudges import Counters
 from gateway.agent.review.outcome import saved, steps
@@ -33,9 +32,10 @@ from gateway.errors import GatewayError
 from gateway.messages import Message
 from gateway.metrics import Metrics
 from gateway.sessions import store
-from gateway.sessions.live import LiveSession, Whose
+from gateway.sessions.whose import Whose
 from gateway.storage.database import Connection, Database
 from gateway.supervise import contain
+from gateway.turns.live import LiveSession
 from gateway.types import Address, Event, Reply, SessionKey, Turn
 
 log = logging.getLogger(__name__)
@@ -184,7 +184,7 @@ class Reviews:
         if not whose.notes:
             return None
         session, model = LiveSession(id, str(lane)), self._rooms.model(name)
-        session.fill(stored.prompt, repair(stored.history), 0)
+        session.read(stored, 0)
         turn = Turn(id=last, session=lane, session_id=id, events=events, person=whose.person, notes=whose.notes)
         return session, Spoken(turn, model, self._rooms.tools(turn, model).specs())
 

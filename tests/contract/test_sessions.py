@@ -40,7 +40,8 @@ async def turn(
 
 
 async def history(database: Database, *without: str, session: str = "s1") -> tuple[Message, ...]:
-    return (await database.read(lambda connection: store.load(connection, session, without=frozenset(without)))).history
+    stored = await database.read(lambda connection: store.load(connection, session, without=frozenset(without)))
+    return tuple(row.message for row in stored.rows)
 
 
 def exchange(number: int) -> list[Message]:

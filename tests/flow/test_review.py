@@ -123,7 +123,7 @@ async def tell(house: House, *texts: str, chat: str = "ann", **more: object) -> 
 def stored(connection: Connection) -> int:
     """Count the messages of Ann's conversation."""
     session = reports.standing(connection, private_key(Address(platform="fake", chat="ann"))).session_id
-    return len(store.load(connection, session).history)
+    return len(store.load(connection, session).rows)
 
 
 async def test_the_tenth_message_has_the_conversation_reviewed(house: House, furnish: Furnish) -> None:

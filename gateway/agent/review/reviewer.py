@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
+from gateway.agent.context.window import FixedWindow
 from gateway.agent.loop import Agent, Work
 from gateway.agent.memory.backing import pending
 from gateway.agent.memory.memories import Memories
@@ -90,8 +91,7 @@ class Reviewer:
             model=past.model,
             tools=OnlyMemory(memory, past.offered, there),
             journal=Nowhere(),
-            prompt=past.prompt,
-            history=shown,
+            window=FixedWindow(past.prompt, shown),
             said=Message("user", request(notes)),
         )
         staged: list[str] = []

@@ -21,7 +21,7 @@ def upgrade() -> None:
         sa.Column("session_id", sa.Text(), nullable=False),
         sa.Column("view", sa.BigInteger(), nullable=True),
         sa.Column("turn", sa.Text(), server_default="", nullable=False),
-        sa.Column("cause", sa.Text(), nullable=False),
+        sa.Column("occasion", sa.Text(), nullable=False),
         sa.Column("outcome", sa.Text(), nullable=False),
         sa.Column("engine", sa.Text(), server_default="", nullable=False),
         sa.Column("model", sa.Text(), server_default="", nullable=False),

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from gateway.contracts.context import Row
 from gateway.messages import Message, ToolCall
-from gateway.sessions.live import LiveSession, cache_key
+from gateway.sessions.store import Stored
+from gateway.turns.live import LiveSession, cache_key
 
 
 def session() -> LiveSession:
@@ -27,28 +29,28 @@ def session() -> LiveSession:
 )
 def test_bytes_are_those_of_the_texts_as_they_are_stored(message: Message, size: int) -> None:
     live = session()
-    live.extend([message, message])
+    live.conversation.add([message, message])
     assert live.bytes == 2 * size
-    live.fill("prömpt", [message], 3)
+    live.read(Stored("prömpt", (Row(1, message),)), 3)
     assert live.bytes == 7 + size
     assert live.version == 3
 
 
 def test_a_session_that_is_filled_anew_forgets_what_it_held() -> None:
     live = session()
-    live.extend([Message("user", "x" * 1000)])
-    live.fill("", [], 1)
+    live.conversation.add([Message("user", "x" * 1000)])
+    live.begin("", 1)
     assert (live.history, live.bytes) == ([], 0)
 
 
 def test_a_turn_makes_it_longer_by_what_was_said() -> None:
     live = session()
-    live.fill("prompt", [], 1)
+    live.begin("prompt", 1)
     said = [Message("user", "hello"), Message("assistant", "hi")]
-    live.extend(said)
+    live.conversation.add(said)
     assert live.history == said
     other = session()
-    other.fill("prompt", said, 1)
+    other.read(Stored("prompt", tuple(Row(number, message) for number, message in enumerate(said, 1))), 1)
     assert live.bytes == other.bytes
 
 

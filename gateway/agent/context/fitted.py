@@ -1,0 +1,375 @@
+"""
+Keeps the conversation of one turn inside the model's window: when to compress, and what to make of how that went.
+
+In: what is said, what endpoints count, errors that say that a request was too long. Out: the messages of the next
+request, compressions in the rows, and what the chat should know of them.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from gateway.agent.context.assembly import viewed
+from gateway.agent.context.conversation import Conversation
+from gateway.agent.context.frame import noted
+from gateway.agent.context.guards import Guards, packed
+from gateway.agent.context.meter import Meter
+from gateway.agent.context.settings import CompressionSettings
+from gateway.agent.context.window import LEFT_OUT, Cause, Told
+from gateway.agent.context.words import aborted, blocked, replaced, written_by_another
+from gateway.agent.history import later_half
+from gateway.contracts.context import Compressed, ContextEngine, Kept, Order, Past, Record
+from gateway.contracts.model import Completed, Model
+from gateway.contracts.tool import ToolSpec
+from gateway.errors import GatewayError
+from gateway.llm.tokens.messages import estimate, estimate_tools
+from gateway.messages import Compressing, CompressionEnded, Message, Notice
+from gateway.supervise import contain
+
+log = logging.getLogger(__name__)
+
+PASSES = 3
+"""Compressions one after the other before a request, each of which must win something; the reference's."""
+PROGRESS = 0.95
+"""What one must at least bring the tokens down to for another to follow."""
+GROWTH = 1.05
+"""How much must have been said before it is tried again to compress what could not be."""
+IDLE_SHARE = 0.25
+"""Of the threshold, that a conversation fills before idleness alone is a reason."""
+PAUSE = 60.0
+"""Seconds after an engine failed; the reference's for what has no other."""
+FULL = 0.5
+"""Of the threshold, from which an endpoint's unexplained trouble may be that the request is too long."""
+
+
+class Ledger(Protocol):
+    """Where a turn's compressions are stored. Raises `Fenced` where the turn is no longer ours."""
+
+    async def stored(self, after: int) -> Sequence[tuple[int, str]]:
+        """Return the ids of the session's rows after one, and of each the call it is a result of ("" for others)."""
+
+    async def keep(self, record: Record, done: Compressed | None, guards: Guards, prompt: str) -> None:
+        """Store in one transaction what was tried, its view if it took effect, the guards and the prompt after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class FittingRooms:
+    """
+    What a turn's window works with.
+
+    `writers` write summaries, each where the one before it fails. `remembered` asks a memory service what must be
+    kept of messages, `renewed` returns the prompt as it should be after a compression.
+    """
+
+    engine: ContextEngine
+    settings: CompressionSettings
+    meter: Meter
+    ledger: Ledger
+    writers: Sequence[Model]
+    remembered: Callable[[Sequence[Message]], Awaitable[str]]
+    renewed: Callable[[str], Awaitable[str]]
+    now: Callable[[], float] = time.time
+
+
+class FittedWindow:
+    """The window of one turn; `specs` are the tools that go with its requests."""
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        rooms: FittingRooms,
+        model: Model,
+        specs: Sequence[ToolSpec],
+    ) -> None:
+        self.conversation = conversation
+        self._rooms, self._model, self._unsaved = rooms, model, 0
+        self._tools = estimate_tools(specs)
+        self._left_out = 0
+        self._failures = 0
+        self._in_vain = 0
+        self.shorter = False
+        self._look()
+
+    def _look(self) -> None:
+        self._rooms.engine.model_changed(self._model.name, self._model.window, self._model.max_tokens)
+
+    # --- the request
+
+    @property
+    def prompt(self) -> str:
+        """The system's prompt as it goes out."""
+        prompt = self.conversation.prompt
+        return noted(prompt) if self.conversation.summarised else prompt
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """What goes out behind the prompt."""
+        return self._rooms.engine.select(self.conversation.messages[self._left_out :])
+
+    def add(self, said: Sequence[Message]) -> None:
+        """Add what is said in this turn."""
+        self.conversation.add(said)
+
+    def settle(self) -> None:
+        """Put results in the order of their calls, once every call has its own."""
+        self.conversation.settle()
+
+    @property
+    def _fixed(self) -> int:
+        return self._tools + estimate(Message("system", self.prompt))
+
+    @property
+    def estimated(self) -> int:
+        """The uncorrected estimate of the next request."""
+        return self._fixed + self.conversation.total
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens the next request takes."""
+        return self._rooms.meter.tokens(self.estimated)
+
+    def answered(self, answer: Completed, estimated: int) -> None:
+        """Hear what the endpoint counted for a request with this uncorrected estimate."""
+        prompt = answer.read or answer.usage.prompt
+        if not self._left_out:
+            self._rooms.meter.learn(estimated, prompt)
+        self._rooms.engine.used(answer.usage)
+        self._look()
+        if prompt and self._rooms.engine.due:
+            self._guards = self._guards.counted(prompt, self._rooms.engine.due)
+
+    @property
+    def _guards(self) -> Guards:
+        return self.conversation.guards
+
+    @_guards.setter
+    def _guards(self, guards: Guards) -> None:
+        self.conversation.guards = guards
+
+    # --- when
+
+    async def make_room(self, cause: Cause, unsaved: int) -> AsyncIterator[Told]:
+        """Compress before a request where that is due and may be done."""
+        rooms, self._unsaved = self._rooms, unsaved
+        if not rooms.settings.enabled or not rooms.engine.due:
+            return
+        if cause == "before turn" and self._idle():
+            cause = "idle"
+        elif not self._due():
+            await self._prune()
+            return
+        for _ in range(PASSES):
+            before = self.tokens
+            if self._stopped():
+                for notice in self._blocked(before):
+                    yield notice
+                return
+            async for told in self._compress(cause, Order(models=self._rooms.writers)):
+                yield told
+            if not self.shorter or self.tokens > before * PROGRESS or not self._due():
+                return
+
+    async def overflowed(self, unsaved: int) -> AsyncIterator[Told]:
+        """Make the conversation shorter after a request that was too long; `shorter` then says whether it is."""
+        self._unsaved = unsaved
+        self._look()
+        self._rooms.meter.forget()
+        self.shorter = False
+        if not self._rooms.settings.enabled:
+            return
+        if self._stopped():
+            for notice in self._blocked(self.tokens):
+                yield notice
+        else:
+            async for told in self._compress("overflow", Order(models=self._rooms.writers)):
+                yield told
+        if not self.shorter:
+            rest = later_half(self.conversation.messages[self._left_out :])
+            if rest:
+                self._left_out, self.shorter = len(self.conversation.messages) - len(rest), True
+                yield Notice(LEFT_OUT)
+
+    def may_be_full(self) -> bool:
+        """Say whether trouble that an endpoint does not explain may be that the request was too long."""
+        return bool(self._rooms.engine.due) and self.tokens >= self._rooms.engine.due * FULL
+
+    async def command(self, focus: str, keep: int | None) -> AsyncIterator[Told]:
+        """Compress because a person asked for it, whatever the guards say."""
+        self._guards = self._guards.asked()
+        async for told in self._compress(
+            "command", Order(models=self._rooms.writers, focus=focus, keep=keep, asked=True)
+        ):
+            yield told
+
+    def _due(self) -> bool:
+        tokens = self._rooms.meter.counted if self._guards.held else self.tokens
+        return tokens >= self._rooms.engine.due and self.estimated >= self._in_vain * GROWTH
+
+    def _idle(self) -> bool:
+        seconds, now = self._rooms.settings.idle_compact_after_seconds, self._rooms.now()
+        waited = seconds and self.conversation.spoken and now - self.conversation.spoken >= seconds
+        return bool(waited) and not self._guards.held and self.tokens >= self._rooms.engine.due * IDLE_SHARE
+
+    def _stopped(self) -> bool:
+        return self._failures >= self._rooms.settings.max_attempts or bool(self._guards.block(self._rooms.now()))
+
+    def _blocked(self, tokens: int) -> list[Notice]:
+        block = self._guards.block(self._rooms.now())
+        if not block or tokens < self._rooms.engine.due:
+            return []
+        log.warning("compression is blocked (%s) at %d of %d tokens", block, tokens, self._rooms.engine.due)
+        return self._once(block, blocked(self._guards, block, tokens, self._rooms.engine.due, self._rooms.now()))
+
+    def _once(self, key: str, text: str) -> list[Notice]:
+        """Tell the person once, until a compression has gone well."""
+        if key in self._guards.told.split():
+            return []
+        self._guards = replace(self._guards, told=f"{self._guards.told} {key}".strip())
+        return [Notice(text)]
+
+    # --- how
+
+    async def _past(self) -> Past:
+        """Return the conversation for the engine, every stored row with its id."""
+        conversation = self.conversation
+        known = max((row.id for row in conversation.rows), default=0)
+        if not conversation.number(await self._rooms.ledger.stored(known), self._unsaved):
+            raise GatewayError("the conversation in memory is not the one in the rows; it is read again")
+        estimated = self.estimated
+        factor = self._rooms.meter.corrected(1_000_000) / 1_000_000
+        return Past(tuple(conversation.rows), tuple(conversation.tokens), self._fixed, factor, self.tokens or estimated)
+
+    async def _prune(self) -> None:
+        """Shorten old results of tools where the engine finds that worth a new prompt cache."""
+        if not self._rooms.settings.proactive_prune_tokens:
+            return
+        past = await self._past()
+        if (done := self._rooms.engine.prune(past)) is not None:
+            await self._take(past, done, Order(models=()), "prune", 0.0)
+
+    async def _compress(self, cause: Cause, order: Order) -> AsyncIterator[Told]:
+        """Compress once; `shorter` then says whether it took effect."""
+        rooms, guards, began = self._rooms, self._guards, time.monotonic()
+        self.shorter = False
+        past = await self._past()
+        if not order.asked:
+            self._guards = guards.begun(rooms.now())
+        yield Compressing(past.counted)
+        log.info("compression begins (%s) at %d tokens of %d", cause, past.counted, rooms.engine.due)
+        order = replace(
+            order,
+            memory=await rooms.remembered([row.message for row in past.rows]),
+            again=guards.compressions > 0 or self.conversation.summarised,
+            strikes=guards.ineffective,
+            cause=guards.cause,
+            failures=guards.failures,
+        )
+        outcome = await self._asked(past, order)
+        seconds = time.monotonic() - began
+        if isinstance(outcome, Kept):
+            await self._leave(past, outcome, order, cause, seconds)
+            yield CompressionEnded(past.counted, past.counted, 0, outcome.reason, failed=outcome.failed)
+            for notice in self._warned(outcome):
+                yield notice
+            return
+        await self._take(past, outcome, order, cause, seconds)
+        self.shorter = True
+        yield CompressionEnded(past.counted, self.tokens, self._guards.compressions)
+        for notice in self._warned(outcome):
+            yield notice
+
+    async def _asked(self, past: Past, order: Order) -> Compressed | Kept:
+        """Have the engine compress; what it does wrong leaves everything as it is."""
+        engine = self._rooms.engine
+        try:
+            outcome = await contain(f"the context engine {engine.name}", engine.compress(past, order), GatewayError)
+        except GatewayError as error:
+            return Kept(reason=str(error), failed=True, cause="engine", pause=PAUSE)
+        if isinstance(outcome, Compressed) and (wrong := _wrong(past, outcome)):
+            log.error("what the context engine %s made of a conversation is not used: %s", engine.name, wrong)
+            return Kept(
+                reason=wrong, failed=True, cause="engine", pause=60.0, writer=outcome.writer, usage=outcome.usage
+            )
+        return outcome
+
+    async def _take(self, past: Past, done: Compressed, order: Order, cause: Cause, seconds: float) -> None:
+        """Store a compression that took effect, and go on with what it made."""
+        rooms, before, conversation = self._rooms, self._guards, self.conversation
+        after = replace(before, told="") if done.outcome == "summary" and not done.reason else before
+        guards = after.compressed(done, rooms.now()) if cause != "prune" else replace(after, held=False)
+        prompt = await rooms.renewed(conversation.prompt)
+        known = {id(row.message): tokens for row, tokens in zip(past.rows, past.tokens, strict=True)}
+        left = past.fixed + sum(known.get(id(row.message)) or estimate(row.message) for row in done.rows)
+        tokens = past.counted, rooms.meter.corrected(left)
+        record = self._record(past, order, cause, seconds)
+        record = replace(
+            record,
+            outcome=done.outcome,
+            writer=done.writer,
+            tokens=tokens,
+            messages=(len(past.rows), len(done.rows)),
+            usage=done.usage,
+            score=done.score,
+            reason=f"{done.cause}: {done.reason}" if done.reason else "",
+        )
+        await rooms.ledger.keep(record, done, guards, prompt)
+        conversation.take(prompt, done.rows, guards)
+        self._left_out = self._in_vain = 0
+        rooms.meter.forget()
+        if done.outcome == "fallback":
+            log.warning("Summary generation was unavailable, and an extract was made instead: %s", done.reason)
+        log.info("compression (%s, %s) took %.1f s: %d to %d tokens", cause, done.outcome, seconds, *tokens)
+        await contain("a context engine", rooms.engine.on_session_start("", reason="compression"), GatewayError)
+
+    async def _leave(self, past: Past, kept: Kept, order: Order, cause: Cause, seconds: float) -> None:
+        """Hear that nothing was changed; what went wrong is stored."""
+        self._in_vain = self.estimated
+        if not kept.failed:
+            log.info("compression (%s) changed nothing: %s", cause, kept.reason)
+            return
+        self._failures += 1
+        before, self._guards = self._guards, self._guards.kept(kept, self._rooms.now())
+        log.warning("compression (%s) failed and changed nothing: %s", cause, kept.reason)
+        record = self._record(past, order, cause, seconds)
+        reason = f"{kept.cause}: {kept.reason}"
+        record = replace(record, writer=kept.writer, usage=kept.usage, reason=reason, guards=packed(before))
+        await self._rooms.ledger.keep(record, None, self._guards, self.conversation.prompt)
+
+    def _record(self, past: Past, order: Order, cause: Cause, seconds: float) -> Record:
+        return Record(
+            occasion=cause,
+            outcome="kept",
+            engine=self._rooms.engine.name,
+            model=self._model.name,
+            focus=order.focus,
+            tokens=(past.counted, past.counted),
+            messages=(len(past.rows), len(past.rows)),
+            seconds=seconds,
+            guards=packed(self._guards),
+        )
+
+    def _warned(self, outcome: Compressed | Kept) -> list[Notice]:
+        """Say what went wrong, once."""
+        if isinstance(outcome, Kept):
+            return self._once(f"failed:{outcome.cause}", aborted(outcome.reason)) if outcome.failed else []
+        if outcome.outcome == "fallback":
+            return self._once("fallback", replaced(outcome.reason))
+        if outcome.reason:
+            return self._once("writer", written_by_another(outcome.reason, outcome.writer))
+        return []
+
+
+def _wrong(past: Past, done: Compressed) -> str:
+    """Say what must not be stored; "" for a compression that keeps what it has to."""
+    if list(done.rows) != viewed(past.rows, [done.view]):
+        return "its rows are not those of its view"
+    asked = next((row for row in reversed(past.rows) if row.asks), None)
+    if asked is not None and asked not in done.rows:
+        return "the last message of the person is gone"
+    if not done.rows:
+        return "nothing is left"
+    return ""

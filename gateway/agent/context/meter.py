@@ -1,0 +1,40 @@
+"""How full the window is: what the endpoint counted last, and what was estimated of what came since."""
+
+from __future__ import annotations
+
+from gateway.llm.tokens.calibration import Calibrations
+from gateway.messages import Usage
+
+
+class Meter:
+    """The tokens of one live session at one model; `estimated` is the uncorrected estimate of a whole request."""
+
+    def __init__(self, calibrations: Calibrations, model: str) -> None:
+        self._calibrations, self._model = calibrations, model
+        self._counted, self._at = 0, 0
+
+    @property
+    def counted(self) -> int:
+        """What the endpoint counted for the last request; 0 where it did not, or the conversation has changed since."""
+        return self._counted
+
+    def tokens(self, estimated: int) -> int:
+        """Return about how many tokens a request takes as the endpoint counts."""
+        known = self._calibrations.of(self._model)
+        if self._counted and estimated >= self._at:
+            return self._counted + known.corrected(estimated - self._at)
+        return known.corrected(estimated)
+
+    def corrected(self, estimated: int) -> int:
+        """Return an estimate of a part as the endpoint would count it."""
+        return self._calibrations.of(self._model).corrected(estimated)
+
+    def learn(self, estimated: int, prompt: int) -> None:
+        """Hear that the endpoint counted `prompt` tokens for a request; 0 says that it does not count."""
+        if prompt:
+            self._calibrations.learn(self._model, estimated, Usage(prompt=prompt))
+            self._counted, self._at = prompt, estimated
+
+    def forget(self) -> None:
+        """Hear that the conversation is another one than was counted."""
+        self._counted = self._at = 0

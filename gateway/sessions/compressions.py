@@ -1,0 +1,99 @@
+"""Compressions as rows: what each did, and how the newest is undone. Functions of an open connection."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, insert, select, update
+
+from gateway.contracts.context import Record, View
+from gateway.messages import Usage
+from gateway.sessions import store
+from gateway.storage.clock import now
+from gateway.storage.tables import compressions, views
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A compression as it is stored; `summary` is the text that stands for what it hid. Times are 0 for never."""
+
+    id: int
+    session_id: str
+    view: int
+    turn: str
+    created: float
+    undone: float
+    summary: str
+    record: Record
+
+
+def keep(connection: Connection, session_id: str, turn: str, record: Record, view: View | None) -> None:
+    """Store what was tried, with its view if it took effect."""
+    id = store.add_view(connection, session_id, view, store.COMPRESSION) if view is not None else None
+    connection.execute(
+        insert(compressions).values(
+            session_id=session_id,
+            view=id,
+            turn=turn,
+            occasion=record.occasion,
+            outcome=record.outcome,
+            engine=record.engine,
+            model=record.model,
+            writer=record.writer,
+            focus=record.focus,
+            tokens_before=record.tokens[0],
+            tokens_after=record.tokens[1],
+            messages_before=record.messages[0],
+            messages_after=record.messages[1],
+            prompt_tokens=record.usage.prompt,
+            completion_tokens=record.usage.completion,
+            seconds=record.seconds,
+            score=record.score,
+            reason=record.reason,
+            guards=record.guards,
+            created=now(),
+        )
+    )
+
+
+def listed(connection: Connection, session_id: str, limit: int = 20) -> list[Listed]:
+    """Return the compressions of a session and of those it goes on from, the newest first."""
+    query = select(compressions, views.c.summary).outerjoin(views, views.c.id == compressions.c.view)
+    query = query.where(compressions.c.session_id.in_(store.lineage(connection, session_id)))
+    return [_listed(row) for row in connection.execute(query.order_by(compressions.c.id.desc()).limit(limit))]
+
+
+def newest(connection: Connection, session_id: str) -> Listed | None:
+    """Return the newest compression that is in effect, if any."""
+    query = select(compressions, views.c.summary).join(views, views.c.id == compressions.c.view)
+    query = query.where(
+        compressions.c.session_id.in_(store.lineage(connection, session_id)), compressions.c.undone == 0
+    )
+    row = connection.execute(query.order_by(compressions.c.id.desc()).limit(1)).first()
+    return _listed(row) if row is not None else None
+
+
+def undo(connection: Connection, found: Listed) -> None:
+    """Show what a compression hid as it was said."""
+    connection.execute(update(compressions).where(compressions.c.id == found.id).values(undone=now()))
+    connection.execute(update(views).where(views.c.id == found.view).values(undone=now()))
+
+
+def _listed(row: Any) -> Listed:
+    record = Record(
+        occasion=row.occasion,
+        outcome=row.outcome,
+        engine=row.engine,
+        model=row.model,
+        writer=row.writer,
+        focus=row.focus,
+        tokens=(row.tokens_before, row.tokens_after),
+        messages=(row.messages_before, row.messages_after),
+        usage=Usage(row.prompt_tokens, row.completion_tokens),
+        seconds=row.seconds,
+        score=row.score,
+        reason=row.reason,
+        guards=row.guards,
+    )
+    return Listed(row.id, row.session_id, row.view or 0, row.turn, row.created, row.undone, row.summary or "", record)

@@ -1,0 +1,57 @@
+"""Gives turns their windows: the engine of each live session, and what it needs to compress."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from gateway.agent.context.fitted import FittedWindow, FittingRooms
+from gateway.agent.context.meter import Meter
+from gateway.agent.context.settings import CompressionSettings
+from gateway.contracts.context import ContextEngine
+from gateway.contracts.model import Model
+from gateway.contracts.tool import ToolSpec
+from gateway.llm.tokens.calibration import Calibrations
+from gateway.messages import Message
+from gateway.sessions.whose import Whose
+from gateway.turns.ledger import TurnLedger
+from gateway.turns.live import Entry, LiveSession
+from gateway.types import Event, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Fitting:
+    """
+    What windows are made of.
+
+    `engine` makes the engine of a live session, `writers` names the models that write summaries for a conversation
+    with a model. `remembered` asks a memory service what must be kept, `renewed` returns a prompt as it should be
+    after a compression.
+    """
+
+    settings: CompressionSettings
+    engine: Callable[[], ContextEngine]
+    writers: Callable[[str], Sequence[Model]]
+    remembered: Callable[[Turn, Sequence[Message]], Awaitable[str]]
+    renewed: Callable[[Event, Whose, str], Awaitable[str]]
+    calibrations: Calibrations = field(default_factory=Calibrations)
+
+    def entry(self, session: LiveSession, model: Model) -> Entry:
+        """Make what the cache holds."""
+        return Entry(session, model.name, self.engine(), Meter(self.calibrations, model.name))
+
+    def window(
+        self, entry: Entry, turn: Turn, model: Model, specs: Sequence[ToolSpec], ledger: TurnLedger
+    ) -> FittedWindow:
+        """Make the window of a turn."""
+        rooms = FittingRooms(
+            engine=entry.engine,
+            settings=self.settings,
+            meter=entry.meter,
+            ledger=ledger,
+            writers=() if model.demo else self.writers(model.name),
+            remembered=partial(self.remembered, turn),
+            renewed=partial(self.renewed, turn.events[-1], entry.session.whose),
+        )
+        return FittedWindow(entry.session.conversation, rooms, model, specs)
