@@ -49,7 +49,8 @@ class Wanted:
     """
     What is looked for: one of several alternatives, in these scopes (None: everywhere), of these roles (none: all).
 
-    `since` and `until` are seconds, the first included; `oldest` asks for the oldest in place of the newest.
+    `since` and `until` are seconds, the first included; `oldest` asks for the oldest in place of the newest. Of the
+    session `besides` only what its model does not see any more.
     """
 
     alternatives: tuple[Together, ...]
@@ -58,6 +59,7 @@ class Wanted:
     since: float = 0.0
     until: float = 0.0
     oldest: bool = False
+    besides: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +101,27 @@ _NOT_UNDONE = (
     "NOT EXISTS (SELECT 1 FROM view_rows r JOIN views v ON v.id = r.view WHERE r.message = c.rowid AND v.undone = 0"
     f" AND v.kind IN ({', '.join(repr(kind) for kind in UNDONE)}))"
 )
+_NOT_SEEN = (
+    "c.rowid NOT IN (SELECT m.id FROM messages m WHERE m.session_id = :besides AND m.id NOT IN"
+    " (SELECT r.message FROM view_rows r JOIN views v ON v.id = r.view WHERE v.session_id = :besides AND v.undone = 0))"
+)
 
 
 def _find(connection: Connection, matching: str, wanted: Wanted, values: dict[str, Any]) -> list[Candidate]:
     order = "ASC" if wanted.oldest else "DESC"
-    timed = bool(wanted.since or wanted.until)
-    # CROSS JOIN, which SQLite takes as an order: the index first, then the row of each message it names.
-    also = f"CROSS JOIN messages m WHERE m.id = c.rowid AND {_IN_TIME} AND" if timed else "WHERE"
-    chosen = f"SELECT c.rowid FROM ({matching}) c {also} {_NOT_UNDONE} ORDER BY c.rowid {order} LIMIT :most"
+    conditions, joined = [_NOT_UNDONE], ""
+    if wanted.besides:
+        conditions.append(_NOT_SEEN)
+        values |= {"besides": wanted.besides}
+    if wanted.since or wanted.until:
+        # CROSS JOIN, which SQLite takes as an order: the index first, then the row of each message it names.
+        joined = "CROSS JOIN messages m"
+        conditions += ["m.id = c.rowid", _IN_TIME]
+        values |= {"since": wanted.since, "until": wanted.until}
+    where = " AND ".join(conditions)
+    chosen = f"SELECT c.rowid FROM ({matching}) c {joined} WHERE {where} ORDER BY c.rowid {order} LIMIT :most"
     columns = f"m.id, m.session_id, m.role, m.created, length(m.text), substr(m.text, 1, {SCORED_CHARS})"
     query = f"SELECT {columns} FROM ({chosen}) f CROSS JOIN messages m WHERE m.id = f.rowid ORDER BY m.id {order}"
-    values |= {"since": wanted.since, "until": wanted.until} if timed else {}
     return [Candidate(*row) for row in connection.execute(text(query), values)]
 
 

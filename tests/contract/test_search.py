@@ -219,19 +219,22 @@ async def test_what_was_undone_is_never_found_and_what_was_compressed_is_marked(
     await talks.say("tulip, compressed", turn="t2")
     await talks.say("tulip, in view", turn="t3")
 
-    def hide(connection: Connection) -> None:
-        store.hide_turn(connection, session, "t1", "retry")
-        view = connection.execute(
-            insert(views).values(session_id=session, kind="compression", created=now()).returning(views.c.id)
-        ).scalar_one()
-        old = connection.execute(select(messages.c.id).where(messages.c.turn.in_(["t1", "t2"]))).scalars()
-        connection.execute(insert(view_rows), [{"view": view, "message": id} for id in old])
-
-    await talks.database.write(hide)
+    await talks.database.write(lambda connection: store.hide_turn(connection, session, "t1", "retry"))
+    await talks.database.write(partial(_compress, session=session, turns=("t1", "t2")))
     found = {hit.snippet: hit.state for hit in (await talks.find("tulip")).hits}
     assert found == {">>>tulip<<<, compressed": "compressed", ">>>tulip<<<, in view": "in view"}
     await talks.database.write(lambda connection: connection.execute(update(views).values(undone=now())))
     assert len(await talks.texts("tulip")) == 3
+
+
+def _compress(connection: Connection, session: str, turns: Sequence[str] = ()) -> None:
+    """Take a session's messages out of view as a compression does: all of them, or those of some turns."""
+    view = connection.execute(
+        insert(views).values(session_id=session, kind="compression", created=now()).returning(views.c.id)
+    ).scalar_one()
+    old = select(messages.c.id).where(messages.c.session_id == session)
+    ids = connection.execute(old.where(messages.c.turn.in_(turns)) if turns else old).scalars()
+    connection.execute(insert(view_rows), [{"view": view, "message": id} for id in ids])
 
 
 # --- whose
@@ -286,7 +289,16 @@ async def test_in_the_conversation_that_runs_the_first_words_of_a_newcomer_find_
     await talks.say("tulip in the club", lane=GROUP, session="g1")
     await talks.say("hello", by="bob")
     assert (await talks.find("tulip", "bob", GROUP)).hits == ()
+    await talks.database.write(partial(_compress, session="g1"))
     assert len((await talks.find("tulip", "bob", GROUP, session="g1")).hits) == 1
+
+
+async def test_of_the_conversation_that_runs_only_what_its_model_no_longer_sees_is_found(talks: Talks) -> None:
+    session = await talks.say("tulip one")
+    await talks.database.write(partial(_compress, session=session))
+    await talks.say("where was the tulip?")
+    found = await talks.find("tulip", session=session)
+    assert [hit.snippet for hit in found.hits] == [">>>tulip<<< one"]
 
 
 async def test_who_turns_out_to_be_the_owner_brings_along_what_they_said(talks: Talks) -> None:

@@ -50,9 +50,20 @@ class Found:
 def search(
     connection: Connection, query: Query, scope: Scope, *, limit: int, order: Order = "best", apart: bool = False
 ) -> Found:
-    """Return at most so many hits; with `apart` one of each session."""
-    roles, oldest = query.roles, order == "oldest"
-    wanted = Wanted(query.alternatives, numbers(connection, scope), roles, query.since, query.until, oldest=oldest)
+    """
+    Return at most so many hits; with `apart` one of each session.
+
+    Of the session that runs only what its model does not see any more: the question itself would be the best hit.
+    """
+    wanted = Wanted(
+        query.alternatives,
+        numbers(connection, scope),
+        query.roles,
+        query.since,
+        query.until,
+        oldest=order == "oldest",
+        besides=scope.session_id if scope is not None else "",
+    )
     found = candidates(connection, wanted)
     if not found:
         return Found(())
