@@ -11,11 +11,14 @@ from pathlib import Path
 import pytest
 
 from gateway.access.policy import Rules
+from gateway.agent.context.compressor import Compressor
 from gateway.app.gateway import Gateway
 from gateway.app.process import Duties, Mind, Plan
 from gateway.contracts.memory import MemoryProvider
+from gateway.contracts.model import Model
 from gateway.contracts.tool import Tools
 from gateway.errors import StorageError
+from gateway.log.redact import Redactor
 from gateway.storage.database import Database
 from gateway.toolkit.function import Tool
 from gateway.toolkit.toolset import FunctionTools, Narrowed, Union
@@ -39,6 +42,8 @@ class House:
     gateways: list[Gateway] = field(default_factory=list)
     provider: MemoryProvider | None = None
     reviewer: DrivenModel | None = None
+    writers: list[Model] = field(default_factory=list)
+    """Models that write summaries before the one that answers."""
 
     @property
     def model(self) -> DrivenModel:
@@ -64,6 +69,8 @@ class House:
             names=lambda: sorted(name for name in self.models if name),
             provider=lambda: self.provider,
             reviews=lambda: self.reviewer,
+            engine=lambda: Compressor(self.plans[0].compression, Redactor(), search=True),
+            writers=lambda name: [*self.writers, self.models.get(name, self.model)],
         )
 
     @asynccontextmanager
