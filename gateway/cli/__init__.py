@@ -24,7 +24,7 @@ COMMANDS = {
     "status": ("gateway.cli.status:status", "Show how the gateway stands."),
     "health": ("gateway.cli.health:health", "Ask a running gateway whether it is well."),
     "doctor": ("gateway.cli.doctor:doctor", "Find what keeps the gateway from working, and how to mend it."),
-    "sessions": ("gateway.cli.sessions:sessions", "List conversations and read them."),
+    "sessions": ("gateway.cli.sessions:sessions", "List conversations, read them and search them."),
     "memory": ("gateway.cli.memory:memory", "Show, correct and erase what the agent remembers."),
     "deliveries": ("gateway.cli.deliveries:deliveries", "List, retry and discard what was not delivered."),
     "config": ("gateway.cli.config:config", "Show, check and change the settings."),

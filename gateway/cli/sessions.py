@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from gateway.log.redact import Redactor
     from gateway.messages import Message
     from gateway.rooms import Rooms
+    from gateway.sessions.search.find import Found, Hit, Order
     from gateway.sessions.store import Line, Summary
 
 HERE = "gateway.cli.sessions:"
@@ -28,8 +30,9 @@ sessions = Group(
     {
         "list": (f"{HERE}list_", "List sessions, the newest first."),
         "show": (f"{HERE}show", "Print what was said in a session."),
+        "search": (f"{HERE}search", "Find what was said, in every session."),
     },
-    help="List conversations and read them.",
+    help="List conversations, read them and search them.",
 )
 
 
@@ -86,6 +89,68 @@ def show(output: Output, *, session: str, limit: int) -> None:
     output.answer(document, _transcript(summary, lines, redact))
     if more:
         output.note(f"{summary.messages - len(lines)} earlier messages are not shown; see --limit")
+
+
+@command("search")
+@click.argument("query")
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="How many messages.")
+@click.option("--sort", type=click.Choice(["best", "newest", "oldest"]), default="best", show_default=True)
+def search(output: Output, *, query: str, limit: int, sort: Order) -> None:
+    """
+    Find messages of every session that hold all words of QUERY, the best first.
+
+    "a phrase", A OR B and conf* say more; role:user, after:2026-11-30 and before:2026-12 narrow it.
+    """
+    from gateway.cli.opened import in_rooms
+    from gateway.sessions.search import find
+    from gateway.sessions.search.index import catch_up
+    from gateway.sessions.search.query import QueryError, parse
+
+    try:
+        wanted = parse(query)
+    except QueryError as error:
+        raise Failure(str(error), code=exits.USAGE) from None
+
+    async def work(rooms: Rooms) -> tuple[Found, int, Redactor]:
+        waiting = await catch_up(rooms.database)
+        job = partial(find.search, query=wanted, scope=None, limit=limit + 1, order=sort, redact=rooms.redact)
+        return await rooms.database.read(job), waiting, rooms.redact
+
+    found, waiting, redact = in_rooms(output, work)
+    shown, more = found.hits[:limit], len(found.hits) > limit
+    document = {"hits": [_hit(one, redact) for one in shown], "hasMore": more, "notIndexed": waiting}
+    output.answer(document, list(_hits(shown)) or ["nothing that was said fits"])
+    if wanted.empty:
+        output.note("the query holds no word to look for")
+    if waiting:
+        output.note(f"{waiting} older messages are not indexed yet: a gateway that runs does so by and by")
+    if more:
+        output.note("there are more; see --limit")
+
+
+def _hit(one: Hit, redact: Redactor) -> dict[str, Any]:
+    from gateway.cli.listing import utc
+
+    return {
+        "session": one.session_id,
+        "message": one.id,
+        "title": redact(one.title),
+        "lane": one.lane,
+        "created": utc(one.created),
+        "role": one.role,
+        "name": one.name,
+        "snippet": one.snippet,
+        "state": one.state,
+    }
+
+
+def _hits(shown: Sequence[Hit]) -> Iterator[str]:
+    from gateway.cli.listing import indented, local, one_line
+
+    for one in shown:
+        state = "" if one.state == "in view" else f"  [{one.state}]"
+        yield f"{local(one.created)}  {one.role:9}  {one.session_id}  {one_line(one.lane, 80)}{state}"
+        yield from indented(one.snippet)
 
 
 def _summary(one: Summary, redact: Redactor) -> dict[str, Any]:

@@ -433,7 +433,7 @@ async def test_the_model_that_answered_is_offered_what_it_had_and_may_use_only_m
     small.give_tools([clock_tool("UTC")])
     async with small.running():
         await tell(small, "one", "two", "three")
-    assert model.offered == [["current_time", "memory"]]
+    assert model.offered == [["current_time", "memory", "session_search"]]
 
 
 @pytest.mark.parametrize(

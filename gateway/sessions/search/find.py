@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -48,10 +48,17 @@ class Found:
 
 
 def search(
-    connection: Connection, query: Query, scope: Scope, *, limit: int, order: Order = "best", apart: bool = False
+    connection: Connection,
+    query: Query,
+    scope: Scope,
+    *,
+    limit: int,
+    order: Order = "best",
+    apart: bool = False,
+    redact: Callable[[str], str] = str,
 ) -> Found:
     """
-    Return at most so many hits; with `apart` one of each session.
+    Return at most so many hits; with `apart` one of each session. `redact` is asked of a text before it is cut.
 
     Of the session that runs only what its model does not see any more: the question itself would be the best hit.
     """
@@ -70,7 +77,7 @@ def search(
     of = Counter(one.session_id for one in found)
     ordered = _ordered(connection, found, query, order)
     chosen = (_first_of_each(ordered) if apart else ordered)[:limit]
-    hits = _hits(connection, chosen, query)
+    hits = _hits(connection, chosen, query, redact)
     shown = tuple(replace(hits[one.id], more=of[one.session_id] - 1) for one in chosen)
     return Found(shown, len(found), len(of))
 
@@ -89,14 +96,16 @@ def _first_of_each(ordered: Sequence[Candidate]) -> list[Candidate]:
     return list(first.values())
 
 
-def _hits(connection: Connection, chosen: Sequence[Candidate], query: Query) -> dict[int, Hit]:
+def _hits(
+    connection: Connection, chosen: Sequence[Candidate], query: Query, redact: Callable[[str], str]
+) -> dict[int, Hit]:
     ids = [one.id for one in chosen]
     columns = (messages.c.id, messages.c.session_id, sessions.c.title, sessions.c.lane, messages.c.role)
     asked = select(*columns, messages.c.name, messages.c.created, messages.c.text, messages.c.calls)
     asked = asked.join(sessions, sessions.c.id == messages.c.session_id).where(messages.c.id.in_(ids))
     states = states_of(connection, ids)
     return {
-        row.id: Hit(*row[:7], snippet(row.text or row.calls, query), states.get(row.id, "in view"))
+        row.id: Hit(*row[:7], snippet(redact(row.text or row.calls), query), states.get(row.id, "in view"))
         for row in connection.execute(asked)
     }
 

@@ -122,6 +122,48 @@ def test_our_own_secrets_are_not_shown(console: Console) -> None:
         assert "***" in ran.out
 
 
+# --- search
+
+
+def test_what_was_said_is_found_in_every_session(console: Console) -> None:
+    console.write(lambda connection: converse(connection, "s1", Message("user", "the blue whale"), title="Sea"))
+    console.write(lambda connection: converse(connection, "s2", Message("assistant", "whale, 备份失败")))
+    ran = console.run("sessions", "search", "whale")
+    assert ran.code == 0
+    assert {line.strip() for line in ran.out.splitlines() if line.startswith("  ")} == {
+        "the blue >>>whale<<<",
+        ">>>whale<<<, 备份失败",
+    }
+    (hit,) = console.run("sessions", "search", "备份 role:assistant", "--json").json["hits"]
+    assert (hit["session"], hit["role"], hit["snippet"]) == ("s2", "assistant", "whale, >>>备份<<<失败")
+    document = console.run("sessions", "search", "whale", "--limit", "1", "--sort", "newest", "--json").json
+    assert (document["hits"][0]["session"], document["hasMore"], document["notIndexed"]) == ("s2", True, 0)
+
+
+def test_a_search_that_finds_nothing_or_says_nothing_is_told_apart(console: Console) -> None:
+    console.write(lambda connection: converse(connection, "s1", Message("user", "the blue whale")))
+    assert console.run("sessions", "search", "walrus").out == "nothing that was said fits\n"
+    assert "holds no word to look for" in console.run("sessions", "search", "***").err
+    ran = console.run("sessions", "search", "whale after:soon")
+    assert (ran.code, ran.out) == (2, "")
+    assert "after:soon is no date; write after:2026-11-30" in ran.err
+
+
+@pytest.mark.parametrize("query", ["hush", "hush 4711", "it"])
+def test_a_search_shows_none_of_our_own_secrets_not_even_in_pieces(console: Console, query: str) -> None:
+    console.configure("model: {api_key: hush-hush-4711, base_url: 'http://127.0.0.1:9/v1'}\n")
+    console.write(lambda connection: converse(connection, "s1", Message("assistant", "it is hush-hush-4711")))
+    for form in ([], ["--json"]):
+        out = console.run("sessions", "search", query, *form).out
+        assert "4711" not in out
+        assert "hush" not in out
+
+
+def test_what_is_found_cannot_steer_the_terminal(console: Console) -> None:
+    console.write(lambda connection: converse(connection, "s1", Message("user", "whale \x1b]0;owned\x07 \u202e")))
+    assert not set(console.run("sessions", "search", "whale").out) & {"\x1b", "\x07", "\u202e"}
+
+
 def test_the_binding_of_a_session_is_its_lane(console: Console) -> None:
     console.write(lambda connection: converse(connection, "s1"))
     console.write(lambda connection: connection.execute(insert(lanes).values(key=LANE, shard=1, session_id="s1")))
