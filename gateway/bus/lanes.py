@@ -77,12 +77,17 @@ class Later:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """What /stop or /new found: the running turn's id and events, and the ids of those that only waited."""
+    """
+    What /stop or /new found: the running turn's id and events, and the ids of those that only waited.
+
+    `command` says that the turn is that of a command that had waited.
+    """
 
     session_id: str
     turn: str
     events: tuple[Event, ...]
     waiting: tuple[int, ...]
+    command: bool = False
 
 
 def check_shards(connection: Connection) -> int:
@@ -299,7 +304,7 @@ def stop(connection: Connection, key: SessionKey, upto: int, reason: str) -> Sto
         .where(lanes.c.key == str(key))
         .values(generation=lanes.c.generation + 1, version=lanes.c.version + 1, discard_upto=upto)
     )
-    waits = select(inbox.c.id, inbox.c.state, inbox.c.turn, inbox.c.event).where(
+    waits = select(inbox.c.id, inbox.c.state, inbox.c.turn, inbox.c.event, inbox.c.command).where(
         inbox.c.lane == str(key), INBOX_OPEN, inbox.c.id <= upto
     )
     rows = connection.execute(waits.order_by(inbox.c.id)).mappings().all()
@@ -311,7 +316,15 @@ def stop(connection: Connection, key: SessionKey, upto: int, reason: str) -> Sto
         turn,
         tuple(unpack(row["event"]) for row in rows if turn and row["turn"] == turn),
         tuple(row["id"] for row in rows if not turn or row["turn"] != turn),
+        any(row["command"] for row in rows if turn and row["turn"] == turn),
     )
+
+
+def overtake(connection: Connection, key: SessionKey) -> None:
+    """Take a lane that no process holds, for one transaction: what any had in memory of it is void."""
+    hold(connection, key)
+    values = {"generation": lanes.c.generation + 1, "version": lanes.c.version + 1}
+    connection.execute(update(lanes).where(lanes.c.key == str(key)).values(values))
 
 
 def _running(rows: Sequence[RowMapping]) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from gateway.bus.lanes import Claimed
 from gateway.contracts.adapter import MenuEntry
 from gateway.storage.database import Connection
 from gateway.types import Event, Role, SessionKey
@@ -16,21 +17,31 @@ _COMMAND = re.compile(r"/([A-Za-z][\w-]*)(?:\s+(.*))?", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Who asks, where, and the words behind the command. `id` is the inbox row of the asking."""
+    """
+    Who asks, where, and the words behind the command. `id` is the inbox row of the asking.
+
+    `claimed` is the turn of a command that waited for its own; what it stores is fenced by that.
+    """
 
     key: SessionKey
     event: Event
     role: Role
     rest: str
     id: int
+    claimed: Claimed | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """The answer, and whether a turn that runs in the lane must end."""
+    """
+    The answer, and whether a turn that runs in the lane must end.
+
+    `stores` is what a `Work` found is to be done: it runs in the transaction that stores the asking.
+    """
 
     text: str
     stops: bool = False
+    stores: Callable[[Connection], None] | None = None
 
 
 Act = Callable[[Connection, Asked], Said]

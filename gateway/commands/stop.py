@@ -58,6 +58,8 @@ def _keep(connection: Connection, prepare: Prepare, asked: Asked, stopped: Stopp
             outbox.add(connection, prepare.parts(Reply(f"{text}\n\n{STOPPED}".strip()), address, edits=message_id))
     outbox.end_live(connection, stopped.turn)
     begun = journal.started_calls(connection, stopped.turn)
+    if stopped.command and not (said or shown):
+        return  # what was asked for was a command and no answer: nothing was said
     rest = [*([] if said else [user_message(stopped.events)]), *closing(said, begun)]
     rest.append(Message("assistant", f"{shown}\n\n{STOPPED}".strip()))
     session, lane = stopped.session_id, str(asked.key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -196,6 +196,10 @@ class ContextEngine(ABC):
     def has_content(self, past: Past) -> bool:
         """Say whether there is anything worth compressing."""
         return True
+
+    def hides(self, past: Past, order: Order) -> Set[int] | None:
+        """Return the ids of the rows that `compress` would hide, for a preview; None where that is not known before."""
+        return None
 
     def prune(self, past: Past) -> Compressed | None:
         """Shorten old results of tools, before a compression is due and without a model; None for not now."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, func, insert, select, update
 
 from gateway.contracts.context import Record, View
 from gateway.messages import Usage
@@ -64,6 +64,12 @@ def listed(connection: Connection, session_id: str, limit: int = 20) -> list[Lis
     return [_listed(row) for row in connection.execute(query.order_by(compressions.c.id.desc()).limit(limit))]
 
 
+def count(connection: Connection, session_id: str) -> int:
+    """Return how many compressions of a session, and of those it goes on from, were tried."""
+    query = select(func.count()).where(compressions.c.session_id.in_(store.lineage(connection, session_id)))
+    return connection.execute(query).scalar_one()
+
+
 def newest(connection: Connection, session_id: str) -> Listed | None:
     """Return the newest compression that is in effect, if any."""
     query = select(compressions, views.c.summary).join(views, views.c.id == compressions.c.view)
@@ -72,6 +78,25 @@ def newest(connection: Connection, session_id: str) -> Listed | None:
     )
     row = connection.execute(query.order_by(compressions.c.id.desc()).limit(1)).first()
     return _listed(row) if row is not None else None
+
+
+def of_turn(connection: Connection, session_id: str, turn: str) -> Listed | None:
+    """Return the newest compression that was tried in a turn of a session, if any."""
+    query = select(compressions, views.c.summary).outerjoin(views, views.c.id == compressions.c.view)
+    query = query.where(compressions.c.session_id == session_id, compressions.c.turn == turn)
+    row = connection.execute(query.order_by(compressions.c.id.desc()).limit(1)).first()
+    return _listed(row) if row is not None else None
+
+
+def won(connection: Connection, session_id: str, turn: str) -> list[tuple[int, int]]:
+    """Return what each compression that took effect in a turn did, the first of them first: tokens before and after."""
+    query = select(compressions.c.tokens_before, compressions.c.tokens_after).where(
+        compressions.c.session_id.in_(store.lineage(connection, session_id)),
+        compressions.c.turn == turn,
+        compressions.c.view.is_not(None),
+        compressions.c.occasion != "prune",
+    )
+    return [(row.tokens_before, row.tokens_after) for row in connection.execute(query.order_by(compressions.c.id))]
 
 
 def undo(connection: Connection, found: Listed) -> None:

@@ -109,13 +109,13 @@ def lineage(connection: Connection, session_id: str) -> list[str]:
     return list(connection.execute(select(chain.c.id).order_by(chain.c.steps)).scalars())
 
 
-def load(connection: Connection, session_id: str, *, without: Set[str] = frozenset()) -> Stored:
-    """Return the prompt and every message in view, but for those of some turns."""
+def load(connection: Connection, session_id: str, *, without: Set[str] = frozenset(), undoing: int = 0) -> Stored:
+    """Return the prompt and every message in view, but for those of some turns; `undoing` is a view left out."""
     ids = lineage(connection, session_id) or [session_id]
     session = connection.execute(
         select(sessions.c.prompt, sessions.c.guards).where(sessions.c.id == session_id)
     ).first()
-    open_ = select(views.c.id).where(views.c.session_id.in_(ids), views.c.undone == 0)
+    open_ = select(views.c.id).where(views.c.session_id.in_(ids), views.c.undone == 0, views.c.id != undoing)
     hidden = select(view_rows.c.message).where(view_rows.c.view.in_(open_), view_rows.c.shown == "")
     query = select(messages.c.id, messages.c.created, *_COLUMNS)
     query = query.where(messages.c.session_id.in_(ids), messages.c.id.not_in(hidden))
@@ -125,13 +125,13 @@ def load(connection: Connection, session_id: str, *, without: Set[str] = frozens
     rows = tuple(Row(row.id, _message(row)) for row in said)
     spoken = said[-1].created if said else 0.0
     prompt, guards = session if session else ("", "")
-    return Stored(prompt, rows, _views(connection, ids), guards, ids[-1], spoken)
+    return Stored(prompt, rows, _views(connection, ids, undoing), guards, ids[-1], spoken)
 
 
-def _views(connection: Connection, ids: Sequence[str]) -> tuple[View, ...]:
+def _views(connection: Connection, ids: Sequence[str], undoing: int) -> tuple[View, ...]:
     """Return the open views that show something, without what they hide."""
-    query = select(views.c.id, views.c.summary, views.c.after)
-    found = connection.execute(query.where(views.c.session_id.in_(ids), views.c.undone == 0).order_by(views.c.id)).all()
+    query = select(views.c.id, views.c.summary, views.c.after).where(views.c.session_id.in_(ids), views.c.undone == 0)
+    found = connection.execute(query.where(views.c.id != undoing).order_by(views.c.id)).all()
     shown: dict[int, dict[int, Message]] = {}
     rows = select(view_rows.c.view, view_rows.c.message, view_rows.c.shown)
     rows = rows.where(view_rows.c.view.in_([view.id for view in found]), view_rows.c.shown != "")

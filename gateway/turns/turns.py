@@ -19,15 +19,17 @@ from gateway.bus.claims import TURNS_TOPIC, Claims
 from gateway.bus.lanes import Claimed, shard_of
 from gateway.bus.letters import DeadLetter
 from gateway.bus.order import Dead
-from gateway.commands.registry import Asked, Commands, Found, Said
+from gateway.commands.registry import Asked, Commands, Found, Said, Work
 from gateway.contracts.bus import Hints
 from gateway.delivery import outbox
 from gateway.delivery.prepare import Prepare
 from gateway.delivery.sender import Sender
+from gateway.delivery.typing import keep_typing
 from gateway.errors import Fenced, StorageError
 from gateway.metrics import Metrics
 from gateway.sessions import store
 from gateway.storage.database import Connection, Database
+from gateway.supervise import beside
 from gateway.turns.answer import Answers
 from gateway.types import Reply, SessionKey
 
@@ -190,20 +192,29 @@ class Turns:
     async def _command(self, claimed: Claimed, found: Found) -> str:
         """Run a command that waited for its turn; what it says and that it is done are one transaction."""
         command = found.command
-        asked = Asked(claimed.lane, claimed.events[-1], claimed.role, found.rest, claimed.ids[-1])
+        asked = Asked(claimed.lane, claimed.events[-1], claimed.role, found.rest, claimed.ids[-1], claimed)
         allowed = claimed.role.covers(command.role)
-        worked = await command.work(asked) if command.work is not None and allowed else None
+        worked = await self._work(command.work, asked) if command.work is not None and allowed else None
 
         def job(connection: Connection) -> list[str]:
             lanes.fence(connection, claimed.lane, claimed.generation)
             said = worked or Said(f"/{command.name} is for an {command.role}.")
             if command.act is not None and allowed:
                 said = command.act(connection, asked)
+            if said.stores is not None:
+                said.stores(connection)
             lanes.done(connection, claimed.ids)
             return outbox.add(connection, self._rooms.prepare.parts(Reply(said.text), claimed.events[-1].origin))
 
         await self._rooms.sender.wake(await self._rooms.database.write(job))
         return "command"
+
+    async def _work(self, work: Work, asked: Asked) -> Said:
+        """Do the work of a command, which may take a while: the chat shows that something is under way."""
+        place = asked.event.origin
+        adapter = self._rooms.prepare.adapter(place)
+        async with beside(*([keep_typing(adapter, place)] if adapter is not None else [])):
+            return await work(asked)
 
     async def _give_back(self, claimed: Claimed | None) -> None:
         """Return a cancelled turn and its attempt, unless it is no longer ours; a drain leaves word in the chat."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -20,7 +20,8 @@ from gateway.agent.context.summary.sections import earlier
 from gateway.agent.context.summary.serialise import Redact
 from gateway.agent.context.summary.spoken import asks
 from gateway.agent.context.summary.summarise import Cause, Failure, Summary, summarise
-from gateway.agent.context.threshold import Threshold, threshold
+from gateway.agent.context.threshold import Threshold, explained, threshold
+from gateway.agent.context.words import short
 from gateway.contracts.context import Compressed, ContextEngine, Kept, Order, Past, Row, View
 from gateway.llm.tokens.messages import estimate
 from gateway.llm.tokens.text import estimate_text
@@ -79,10 +80,10 @@ class Compressor(ContextEngine):
     ) -> None:
         self._settings, self._redact, self._search, self._today = settings, redact, search, today
         self.limit = Threshold(0, 0, 0)
-        self._window = 0
+        self._window, self._model = 0, ""
 
     def model_changed(self, model: str, window: int, max_tokens: int | None) -> None:
-        self._window = window
+        self._window, self._model = window, model
         self.limit = threshold(self._settings, model, window, max_tokens)
 
     @property
@@ -91,6 +92,16 @@ class Compressor(ContextEngine):
 
     def has_content(self, past: Past) -> bool:
         return self._divided(past, Order(models=())) is not None
+
+    def hides(self, past: Past, order: Order) -> Set[int]:
+        cut = self._divided(past, order)
+        return assemble(cut.parts, "").view.hidden if cut is not None else frozenset()
+
+    def status(self) -> Mapping[str, str]:
+        return {
+            "threshold": explained(self._settings, self.limit, self._model, self._window),
+            "stays as said": f"the newest {short(self.limit.tail)} tokens or so",
+        }
 
     def prune(self, past: Past) -> Compressed | None:
         settings = self._settings

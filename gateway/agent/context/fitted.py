@@ -233,7 +233,7 @@ class FittedWindow:
 
     # --- how
 
-    async def _past(self) -> Past:
+    async def past(self) -> Past:
         """Return the conversation for the engine, every stored row with its id."""
         conversation = self.conversation
         known = max((row.id for row in conversation.rows), default=0)
@@ -247,7 +247,7 @@ class FittedWindow:
         """Shorten old results of tools where the engine finds that worth a new prompt cache."""
         if not self._rooms.settings.proactive_prune_tokens:
             return
-        past = await self._past()
+        past = await self.past()
         if (done := self._rooms.engine.prune(past)) is not None:
             await self._take(past, done, Order(models=()), "prune", 0.0)
 
@@ -255,7 +255,7 @@ class FittedWindow:
         """Compress once; `shorter` then says whether it took effect."""
         rooms, guards, began = self._rooms, self._guards, time.monotonic()
         self.shorter = False
-        past = await self._past()
+        past = await self.past()
         if not order.asked:
             self._guards = guards.begun(rooms.now())
         yield Compressing(past.counted)

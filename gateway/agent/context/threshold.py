@@ -49,6 +49,19 @@ def threshold(settings: CompressionSettings, model: str, window: int, max_tokens
     return Threshold(tokens, int(tokens * min(max(settings.target_ratio, low), high)), room)
 
 
+def explained(settings: CompressionSettings, limit: Threshold, model: str, window: int) -> str:
+    """Say in a few words how a threshold came about."""
+    tokens, room = limit.tokens, limit.room
+    if tokens == settings.threshold_tokens:
+        return "as compression.threshold_tokens says"
+    of = f"of {room:,} tokens"
+    if room < window:
+        of += f" (the window without the {window - room:,} kept for an answer)"
+    if tokens == FLOOR > int(room * max(_share(settings, model), SMALL_SHARE if window < SMALL else 0)):
+        return f"the least there is, {of}"
+    return f"{tokens / room:.0%} {of}" if room else "never"
+
+
 def too_small(limit: Threshold, fixed: int) -> str:
     """Say that prompt and tools, `fixed` tokens of every request, leave a conversation no room; "" where they do."""
     if fixed + limit.tail < limit.room and fixed < limit.tokens:
