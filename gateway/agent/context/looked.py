@@ -1,0 +1,121 @@
+"""
+What a person may know of a conversation's context, without anything being changed: what fills the window, what a
+compression would hide. In: the window of a turn that is not taken, or rows. Out: figures.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gateway.agent.context.fitted import FittedWindow
+from gateway.agent.context.frame import noted
+from gateway.agent.context.meter import Meter
+from gateway.contracts.context import ContextEngine, Order, Row
+from gateway.contracts.model import Model
+from gateway.contracts.tool import ToolSpec
+from gateway.llm.tokens.messages import estimate, estimate_tools
+from gateway.messages import Message
+
+LINE = 120
+"""Characters of a message that a preview quotes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A live session that is looked at: the window of its next turn, and what that is made of."""
+
+    window: FittedWindow
+    engine: ContextEngine
+    meter: Meter
+    model: Model
+    specs: Sequence[ToolSpec]
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How many messages, or tools, of a kind there are, and about how many tokens they take."""
+
+    number: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """What goes to the model with the next request, before anything is said in it. Tokens are estimates."""
+
+    prompt: int
+    tools: Share
+    summary: int
+    people: Share
+    answers: Share
+    results: Share
+
+    @property
+    def total(self) -> int:
+        """The tokens of all of it."""
+        kinds = (self.tools, self.people, self.answers, self.results)
+        return self.prompt + self.summary + sum(kind.tokens for kind in kinds)
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """
+    What a compression would do: what goes and what stays, and the first and last line of what goes.
+
+    `known` is false where the engine cannot say beforehand.
+    """
+
+    hidden: Share
+    kept: Share
+    first: str = ""
+    last: str = ""
+    known: bool = True
+
+
+def filling(prompt: str, rows: Sequence[Row], specs: Sequence[ToolSpec], meter: Meter) -> Filling:
+    """Measure a conversation by kind; `prompt` is the stored one, and `rows` are those in view."""
+    summarised = any(row.summary for row in rows)
+    weights = [(row, estimate(row.message)) for row in rows]
+
+    def share(role: str) -> Share:
+        found = [weight for row, weight in weights if row.message.role == role and not row.summary]
+        return Share(len(found), meter.corrected(sum(found)))
+
+    return Filling(
+        prompt=meter.corrected(estimate(Message("system", noted(prompt) if summarised else prompt))),
+        tools=Share(len(specs), meter.corrected(estimate_tools(specs))),
+        summary=meter.corrected(sum(weight for row, weight in weights if row.summary)),
+        people=share("user"),
+        answers=share("assistant"),
+        results=share("tool"),
+    )
+
+
+async def foresee(open: Open, order: Order) -> Foreseen:
+    """Say what a compression would hide, without one and without asking a model."""
+    past = await open.window.past()
+    hidden = await asyncio.to_thread(open.engine.hides, past, order)
+    weights = list(zip(past.rows, past.tokens, strict=True))
+    goes = [(row, tokens) for row, tokens in weights if hidden is not None and row.id in hidden]
+    stays = [(row, tokens) for row, tokens in weights if hidden is None or row.id not in hidden]
+    spoken = [line for row, _ in goes if row.message.role != "tool" and (line := _line(row.message.text))]
+    return Foreseen(
+        Share(len(goes), open.meter.corrected(sum(tokens for _, tokens in goes))),
+        Share(len(stays), open.meter.corrected(sum(tokens for _, tokens in stays))),
+        spoken[0] if spoken else "",
+        spoken[-1] if spoken else "",
+        known=hidden is not None,
+    )
+
+
+def room(model: Model) -> int:
+    """Return the tokens of a model's window that a request may take."""
+    left = model.window - (model.max_tokens or 0)
+    return left if left > 0 else model.window
+
+
+def _line(text: str) -> str:
+    first = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return first if len(first) <= LINE else f"{first[:LINE]}…"

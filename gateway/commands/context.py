@@ -1,0 +1,73 @@
+"""/context: what fills the window of a conversation's model, and when it is compressed. And the commands around it."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+from gateway.agent.context.looked import Filling, Open, Share, filling
+from gateway.agent.context.standing import standing
+from gateway.agent.context.words import short
+from gateway.commands.compact import NOTHING_SAID, ContextRooms, compact
+from gateway.commands.compaction import compaction
+from gateway.commands.registry import Asked, Command, Said
+
+
+def context_commands(rooms: ContextRooms) -> list[Command]:
+    """Return the commands, in the order of the menu."""
+    return [
+        Command(
+            "compact", "sum up the older part of this conversation", work=partial(compact, rooms), aliases=("compress",)
+        ),
+        Command("compaction", "list compressions, or undo the newest", work=partial(compaction, rooms)),
+        Command("context", "show what fills the model's window", work=partial(_context, rooms)),
+    ]
+
+
+async def _context(rooms: ContextRooms, asked: Asked) -> Said:
+    if asked.claimed is None or asked.claimed.fresh:
+        return Said(NOTHING_SAID)
+    async with rooms.live(asked.claimed) as open:
+        return Said("\n".join(f"- {line}" for line in _lines(rooms, open)))
+
+
+def _lines(rooms: ContextRooms, open: Open) -> list[str]:
+    conversation, window = open.window.conversation, open.model.window
+    filled = filling(conversation.prompt, conversation.rows, open.specs, open.meter)
+    total = open.window.tokens
+    counted = f"; the endpoint counted {open.meter.counted:,} last" if open.meter.counted else ""
+    guards = conversation.guards
+    return [
+        f"Window of {open.model.name}: about {short(total)} of {short(window)} tokens ({total / window:.0%}){counted}",
+        *kinds(filled),
+        threshold(open, automatic=rooms.automatic),
+        f"Engine: {open.engine.name}",
+        *(f"{name.capitalize()}: {text}" for name, text in open.engine.status().items() if name != "threshold"),
+        f"Compressions so far: {guards.compressions}",
+        *(f"Automatic compressions: {line}" for line in standing(guards, time.time())),
+    ]
+
+
+def kinds(filled: Filling) -> list[str]:
+    """Return a line for each kind of thing that fills a window."""
+    return [
+        f"System prompt: {short(filled.prompt)}",
+        f"Tools: {_share(filled.tools, 'tool')}",
+        *([f"Summary: {short(filled.summary)}"] if filled.summary else []),
+        f"People: {_share(filled.people, 'message')}",
+        f"Answers: {_share(filled.answers, 'message')}",
+        f"Results of tools: {_share(filled.results, 'message')}",
+    ]
+
+
+def _share(share: Share, noun: str) -> str:
+    return f"{short(share.tokens)} in {share.number} {noun}{'' if share.number == 1 else 's'}"
+
+
+def threshold(open: Open, *, automatic: bool) -> str:
+    """Say at how many tokens a conversation is compressed, and how that came about."""
+    if not automatic or not open.engine.due:
+        why = "compression.enabled is false" if not automatic else f"the engine {open.engine.name} says so"
+        return f"Compressed by itself: never ({why})"
+    how = open.engine.status().get("threshold", "")
+    return f"Compressed at {short(open.engine.due)} tokens{how and f': {how}'}"
