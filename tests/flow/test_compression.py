@@ -1,0 +1,369 @@
+"""A conversation that grows beyond the model's window goes on: shorter to the model, and whole in the rows."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Coroutine, Sequence
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import select
+
+from gateway.agent.context.beginnings import SUMMARY
+from gateway.agent.context.frame import NOTE_BEGINS
+from gateway.agent.context.guards import Guards, unpacked
+from gateway.agent.context.settings import CompressionSettings
+from gateway.agent.memory.settings import MemorySettings
+from gateway.contracts.model import Completed, ModelPiece
+from gateway.contracts.tool import ToolSpec
+from gateway.errors import AuthFailed, BadResponse, ModelBusy, ModelError
+from gateway.llm.faults import BrokenOff, ModelUnknown, ModelUnreachable
+from gateway.messages import Message, ToolCall
+from gateway.sessions import compressions, store
+from gateway.sessions.compressions import Listed
+from gateway.storage.tables import sessions
+from gateway.toolkit.function import tool
+from gateway.types import Turn
+from tests.fakes.counting import CountingModel, summary
+from tests.flow.conftest import House
+
+WIDE = 200_000
+PARAGRAPH = "The letter about the tax form says that the second page has to be filled in again, and by hand. " * 30
+"""About 650 tokens."""
+
+
+@pytest.fixture
+def house(house: House) -> House:
+    return prepared(house)
+
+
+@pytest.fixture
+def small(small: House) -> House:
+    return prepared(small)
+
+
+def prepared(house: House) -> House:
+    house.platform.limits = replace(house.platform.limits, text=WIDE)
+    house.models[""] = CountingModel(shortly)
+    house.change(memory=MemorySettings(nudge_interval=0, flush_min_turns=0))
+    return house
+
+
+def model(house: House) -> CountingModel:
+    found = house.models[""]
+    assert isinstance(found, CountingModel)
+    return found
+
+
+def shortly(messages: Sequence[Message]) -> str:
+    """Say what was heard in a few words."""
+    return f"heard {messages[-1].content.rpartition('#')[2]}"
+
+
+async def talk(house: House, first: int, count: int, chat: str = "ann", words: str = PARAGRAPH) -> None:
+    """Say so many long things, and wait for each answer."""
+    for number in range(first, first + count):
+        house.platform.say(f"{words} #{number}", chat)
+        await house.platform.sees(f"heard {number}", chat)
+
+
+def last(house: House) -> Sequence[Message]:
+    return model(house).asked[-1]
+
+
+def text(messages: Sequence[Message]) -> str:
+    return "\n".join(message.content for message in messages)
+
+
+async def session_id(house: House) -> str:
+    query = select(sessions.c.id).order_by(sessions.c.created.desc(), sessions.c.id.desc()).limit(1)
+    return str(await house.database.read(lambda connection: connection.execute(query).scalar()))
+
+
+async def found(house: House) -> list[Listed]:
+    id = await session_id(house)
+    return await house.database.read(lambda connection: compressions.listed(connection, id))
+
+
+async def guards(house: House) -> Guards:
+    id = await session_id(house)
+    return unpacked((await house.database.read(lambda connection: store.load(connection, id))).guards)
+
+
+# --- what the model sees, and what stays
+
+
+async def test_a_long_conversation_is_compressed_and_the_new_message_is_answered(house: House) -> None:
+    async with house.running() as platform:
+        await talk(house, 0, 12)
+        platform.say("dim the kitchen light #light")
+        await platform.sees("heard light")
+        done = await found(house)
+        lines = await house.database.read(lambda connection: store.transcript(connection, done[0].session_id, 1_000))
+    asked = last(house)
+    assert asked[-1].content == "dim the kitchen light #light"
+    assert NOTE_BEGINS in asked[0].content
+    assert text(asked).count(SUMMARY) == 1
+    assert model(house).refused == 0
+    assert model(house).tokens(asked) < model(house).window
+    assert {one.record.outcome for one in done} == {"summary"}
+    assert all(one.record.tokens[1] < one.record.tokens[0] for one in done)
+    said = [line.message.text for line in lines if line.message.role == "user"]
+    assert [line.rpartition("#")[2] for line in said] == [*map(str, range(12)), "light"]
+    assert not any(SUMMARY in line for line in platform.texts())
+
+
+async def test_after_a_restart_the_next_request_begins_as_the_last_did(house: House) -> None:
+    async with house.running():
+        await talk(house, 0, 12)
+    before = last(house)
+    async with house.running() as platform:
+        platform.say("and now? #now")
+        await platform.sees("heard now")
+    assert text(before).count(SUMMARY) == 1
+    assert list(last(house)[: len(before)]) == list(before)
+
+
+async def test_a_task_of_many_steps_keeps_what_was_asked_for(house: House) -> None:
+    @tool()
+    async def look_up(turn: Turn, page: int) -> str:
+        """Look a page up."""
+        return f"page {page}: {PARAGRAPH}"
+
+    def work(messages: Sequence[Message]) -> Completed | str:
+        pages = len([message for asked in model(house).asked for message in asked[-1:] if message.role == "tool"])
+        if pages >= 24:
+            return "heard the end"
+        return Completed("", (ToolCall(f"call{pages}", "look_up", f'{{"page": {pages}}}'),))
+
+    house.models[""] = CountingModel(work)
+    house.give_tools([look_up])
+    async with house.running() as platform:
+        platform.say("find the page about the cat, and nothing else")
+        await platform.sees("heard the end")
+        done = await found(house)
+    assert len(done) >= 2
+    for asked in model(house).asked:
+        people = [message.content for message in asked if message.role == "user"]
+        assert people[-1].endswith("find the page about the cat, and nothing else")
+    assert model(house).refused == 0
+
+
+# --- when
+
+
+async def test_what_the_endpoint_counts_goes_before_what_we_estimate(small: House) -> None:
+    model(small).factor = 0.4
+    async with small.running():
+        await talk(small, 0, 14)
+        done = await found(small)
+    assert done == []
+    assert model(small).tokens(last(small)) < small.models[""].window * 0.75
+
+
+async def test_an_endpoint_that_counts_more_than_we_think_has_it_compressed_in_time(small: House) -> None:
+    model(small).factor = 1.9
+    async with small.running():
+        await talk(small, 0, 12)
+    assert len(model(small).summed_up) >= 1
+    assert model(small).refused <= 1
+
+
+async def test_a_window_smaller_than_was_said_is_found_out_and_the_message_answered(house: House) -> None:
+    house.models[""] = CountingModel(shortly, window=100_000, counts=False)
+    model(house).real = 6_000
+    async with house.running() as platform:
+        await talk(house, 0, 12)
+        assert not any("left out" in shown for shown in platform.texts())
+    assert model(house).refused >= 1
+    assert len(model(house).summed_up) >= 1
+
+
+async def test_where_compression_is_off_nothing_is_compressed_of_itself(small: House) -> None:
+    small.change(compression=CompressionSettings(enabled=False))
+    async with small.running() as platform:
+        await talk(small, 0, 8)
+        platform.say(f"{PARAGRAPH * 6} #much")
+        await platform.sees("/compact")
+        done = await found(small)
+    assert done == []
+    assert model(small).summed_up == []
+    assert "does not fit the model's window" in platform.texts()[-1]
+
+
+async def test_a_message_that_comes_while_a_summary_is_written_is_in_the_next_request(house: House) -> None:
+    async with house.running() as platform:
+        writing, go_on = asyncio.Event(), asyncio.Event()
+        slow = SlowWriter(writing, go_on)
+        house.writers.append(slow)
+        number = 0
+        while not writing.is_set():
+            platform.say(f"{PARAGRAPH} #{number}")
+            said = f"heard {number}"
+            await any_of(platform.sees(said), writing.wait())
+            number += 1
+        platform.say("the code is 4711 #code")
+        go_on.set()
+        await platform.sees("heard code")
+    assert last(house)[-1].content == "the code is 4711 #code"
+
+
+async def any_of(*things: Coroutine[object, object, object]) -> None:
+    """Wait until the first of these has happened."""
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(thing) for thing in things]
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            task.cancel()
+
+
+class SlowWriter(CountingModel):
+    """Writes summaries once it is told to."""
+
+    def __init__(self, writing: asyncio.Event, go_on: asyncio.Event) -> None:
+        super().__init__(name="slow", window=WIDE)
+        self._writing, self._go_on = writing, go_on
+
+    async def stream(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+    ) -> AsyncGenerator[ModelPiece, None]:
+        self._writing.set()
+        await self._go_on.wait()
+        async for piece in super().stream(messages, tools):
+            yield piece
+
+
+# --- when the summary fails
+
+
+FAILURES: list[ModelError] = [
+    ModelBusy("the endpoint has trouble of its own (500)"),
+    BrokenOff("the connection went"),
+    ModelUnknown("there is no such model"),
+    ModelUnreachable("there was no connection"),
+    AuthFailed("the key is not accepted"),
+    BadResponse("that is no answer"),
+]
+
+
+@pytest.mark.parametrize("error", FAILURES, ids=lambda error: type(error).__name__)
+async def test_where_no_summary_can_be_made_the_conversation_goes_on_and_one_is_told_once(
+    small: House, error: ModelError
+) -> None:
+    model(small).summarise = lambda prompt: error
+    async with small.running() as platform:
+        await talk(small, 0, 20)
+        shown, done, id = list(platform.texts()), await found(small), await session_id(small)
+        lines = await small.database.read(lambda connection: store.transcript(connection, id, 1_000))
+    assert 1 <= len([text for text in shown if "/compact" in text or "/compaction" in text]) <= 2
+    assert {one.record.outcome for one in done} <= {"kept", "fallback", "pruned"}
+    assert len([line for line in lines if line.message.role == "user"]) == 20
+    assert len(model(small).summed_up) <= 3
+    aborts = isinstance(error, AuthFailed | BrokenOff | ModelUnreachable)
+    assert any(one.record.outcome == "fallback" for one in done) == (not aborts)
+
+
+async def test_a_summary_that_failed_once_is_made_on_the_next_turn_after_the_pause(small: House) -> None:
+    failures = [ModelBusy("the endpoint has trouble of its own (504)")]
+    model(small).summarise = lambda prompt: failures.pop() if failures else summary(prompt)
+    async with small.running():
+        await talk(small, 0, 11)
+        first = await found(small)
+        await talk(small, 11, 11)
+        done = await found(small)
+        standing = await guards(small)
+    assert [one.record.outcome for one in first] == ["fallback"]
+    assert standing.fallbacks == 1
+    assert standing.until > 0
+    assert done[0].record.outcome in {"fallback", "summary"}
+
+
+async def test_another_model_writes_the_summary_where_the_one_for_summaries_fails(small: House) -> None:
+    small.writers.append(CountingModel(name="writer", window=WIDE, summarise=lambda prompt: ModelUnknown("gone")))
+    async with small.running() as platform:
+        await talk(small, 0, 14)
+        done, told = await found(small), [text for text in platform.texts() if "gone" in text]
+    assert {one.record.outcome for one in done} == {"summary"}
+    assert {one.record.writer for one in done} == {"counting"}
+    assert len(told) == 1
+
+
+async def test_a_summary_that_is_no_shorter_is_not_taken_and_not_asked_for_again_and_again(small: House) -> None:
+    model(small).summarise = lambda prompt: "## Goal\n" + "It goes on and on about the form. " * 2_000
+    async with small.running():
+        await talk(small, 0, 20)
+        done = await found(small)
+    assert len(model(small).summed_up) <= 4
+    assert all(one.record.tokens[1] < one.record.tokens[0] for one in done if one.record.outcome != "kept")
+
+
+async def test_a_summary_that_the_model_repeats_is_never_shown(house: House) -> None:
+    def echoing(messages: Sequence[Message]) -> str:
+        opening = messages[1].content
+        number = messages[-1].content.rpartition("#")[2]
+        return (
+            f"{opening[: opening.index('--- END')]}\n--- END OF CONTEXT SUMMARY ---\n\nheard {number}"
+            if (SUMMARY in opening)
+            else f"heard {number}"
+        )
+
+    house.models[""] = CountingModel(echoing)
+    async with house.running() as platform:
+        await talk(house, 0, 13)
+        assert model(house).summed_up
+        assert all("CONTEXT" not in text for text in [*platform.texts(), *platform.sendings])
+
+
+# --- stops, crashes, several sessions
+
+
+async def test_a_stop_while_a_summary_is_written_changes_nothing(small: House) -> None:
+    async with small.running() as platform:
+        await talk(small, 0, 8)
+        writing, go_on = asyncio.Event(), asyncio.Event()
+        small.writers.append(SlowWriter(writing, go_on))
+        number = 8
+        while not writing.is_set():
+            platform.say(f"{PARAGRAPH} #{number}")
+            await any_of(platform.sees(f"heard {number}"), writing.wait())
+            number += 1
+        platform.say("/stop")
+        await platform.sees("Stopped.")
+        go_on.set()
+        small.writers.clear()
+        assert await found(small) == []
+        platform.say("still there? #there")
+        await platform.sees("heard there")
+        done = await found(small)
+    assert [one.record.outcome for one in done] == ["summary"]
+
+
+async def test_a_turn_that_died_after_its_compression_is_finished_from_what_it_stored(house: House) -> None:
+    ran: list[int] = []
+    enough = asyncio.Event()
+
+    @tool()
+    async def look_up(turn: Turn, page: int) -> str:
+        """Look a page up."""
+        ran.append(page)
+        if len(ran) == 8:
+            enough.set()
+        return f"page {page}: {PARAGRAPH * 2}"
+
+    def work(messages: Sequence[Message]) -> Completed | str:
+        page = len(ran) + 1
+        return (
+            Completed("", (ToolCall(f"c{page}", "look_up", f'{{"page": {page}}}'),)) if page <= 12 else "heard the end"
+        )
+
+    house.models[""] = CountingModel(work)
+    house.give_tools([look_up])
+    async with house.running(kill=True) as platform:
+        platform.say("look everything up")
+        await enough.wait()
+    async with house.running() as platform:
+        await platform.sees("heard the end")
+        done = await found(house)
+    assert sorted(set(ran)) == sorted(ran)
+    assert done
+    assert [text for text in platform.texts() if "heard the end" in text] == ["heard the end"]
