@@ -65,6 +65,33 @@ async def contain(name: str, work: Awaitable[T], otherwise: type[GatewayError]) 
         raise otherwise(f"{name} failed: {type(error).__name__}") from error
 
 
+def attempt(call: Callable[[], T], failed: Callable[[Exception], T]) -> T:
+    """Call somebody else's code; what it raises goes to `failed`, which gives the answer in its place."""
+    try:
+        return call()
+    except Exception as error:
+        return failed(error)
+
+
+async def within(work: Coroutine[object, object, T], seconds: float) -> T:
+    """
+    Await somebody else's work for so long, or raise `TimeoutError`.
+
+    It is cancelled then, and where it does not obey, it is not waited for.
+    """
+    task = asyncio.create_task(work)
+    task.add_done_callback(_heard)
+    try:
+        await asyncio.wait({task}, timeout=seconds)
+    finally:
+        task.cancel()
+    if not task.done():
+        raise TimeoutError(f"no answer within {seconds:g} s")
+    if task.cancelled():
+        raise RuntimeError("it was cancelled from within")
+    return task.result()
+
+
 async def finish(work: Coroutine[object, object, T], seconds: float) -> T:
     """Do what must not be left half done: a cancellation takes effect once it has ended, or after so many seconds."""
     task = asyncio.create_task(work)
@@ -93,8 +120,12 @@ class Background:
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
-        if not task.cancelled():
-            task.exception()  # hear it, in case nobody does
+        _heard(task)
+
+    async def settle(self, seconds: float) -> None:
+        """Wait until all has ended, or so many seconds."""
+        if tasks := set(self._tasks):
+            await asyncio.wait(tasks, timeout=seconds)
 
     async def end(self, seconds: float) -> int:
         """Cancel what still runs; return how much has not ended after so many seconds, and is left behind."""
@@ -103,6 +134,12 @@ class Background:
         if tasks:
             await asyncio.wait(tasks, timeout=seconds)
         return len(self._tasks)
+
+
+def _heard(task: asyncio.Task[Any]) -> None:
+    """Take what a task raised, in case nobody does."""
+    if not task.cancelled():
+        task.exception()
 
 
 def _told_to_end() -> bool:

@@ -13,18 +13,20 @@ from gateway.toolkit.function import NAME
 log = logging.getLogger(__name__)
 
 
-def admitted(provider: str, specs: Iterable[object], taken: Collection[str]) -> list[ToolSpec]:
+def admitted(
+    provider: str, specs: Iterable[object], taken: Collection[str], *, of: str = "memory"
+) -> list[ToolSpec]:
     """
     Return the specs that can be used; a warning says which cannot, and why.
 
-    `taken` are the names of our own tools. A spec may also be a dict in the form of an endpoint, as in plugins that
+    `of` is what the provider provides. `taken` are the names of our own tools. A spec may also be a dict in the form of an endpoint, as in plugins that
     were written for the reference: ``{"type": "function", "function": {"name": …}}``, or only the inner part.
     """
     found: dict[str, ToolSpec] = {}
     for given in specs:
         spec = _spec(given)
         if problem := _problem(spec, taken, found):
-            log.warning("memory: a tool of %s is left out: %s", provider, problem)
+            log.warning("%s: a tool of %s is left out: %s", of, provider, problem)
         else:
             found[spec.name] = spec
     return list(found.values())
