@@ -56,7 +56,7 @@ def kinds(filled: Filling) -> list[str]:
         *([f"Summary: {short(filled.summary)}"] if filled.summary else []),
         f"People: {_share(filled.people, 'message')}",
         f"Answers: {_share(filled.answers, 'message')}",
-        f"Results of tools: {_share(filled.results, 'message')}",
+        *([f"Results of tools: {_share(filled.results, 'message')}"] if filled.results.number else []),
     ]
 
 
