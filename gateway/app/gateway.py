@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from datetime import datetime
 from functools import lru_cache, partial
 from typing import Self
 
 from gateway.access.policy import Access
+from gateway.agent.context.looked import Open
 from gateway.agent.loop import Agent
 from gateway.agent.memory.approve import Approvals
 from gateway.agent.memory.backing.queues import Desk
@@ -26,9 +27,13 @@ from gateway.app.terminal import PLATFORM as LOCAL
 from gateway.app.upkeep import index_by_and_by, prune_by_and_by, stay_alone
 from gateway.bus import open_hints
 from gateway.bus.claims import Claims
+from gateway.bus.lanes import Claimed
 from gateway.bus.shards import Shards
 from gateway.commands.builtin import Facts, builtin_commands
+from gateway.commands.compact import ContextRooms
+from gateway.commands.context import context_commands
 from gateway.commands.notes import Remembered, memory_commands
+from gateway.commands.registry import Command
 from gateway.contracts.adapter import Adapter
 from gateway.contracts.model import Model
 from gateway.contracts.resource import Resource
@@ -113,13 +118,14 @@ class Gateway(Resource):
         self.commands = builtin_commands(
             self.prepare,
             Facts(self.plan.version, lambda: self._mind.model("").name, self._mind.names, self._cache_line),
-            memory_commands(self._remembered()),
+            [*self._context_commands(), *memory_commands(self._remembered())],
         )
         self.sender = self._make_sender()
         self.claims = self._make_claims()
         self.intake = self._make_intake()
         self.reviews = self._make_reviews()
-        self.turns = self._make_turns(self._make_answers())
+        self.answers = self._make_answers()
+        self.turns = self._make_turns(self.answers)
         self.listening = self._make_listening()
         for tenant in (self, self.turns, self.sender):
             self.shards.tell(tenant)
@@ -146,6 +152,12 @@ class Gateway(Resource):
         return Remembered(
             self.database, memories, approvals, self.remember.whose, heard, self._forget, self.remember.manager.name
         )
+
+    def _context_commands(self) -> list[Command]:
+        return context_commands(ContextRooms(self.database, self._live, self.plan.compression.enabled))
+
+    def _live(self, claimed: Claimed) -> AbstractAsyncContextManager[Open]:
+        return self.answers.live(claimed)
 
     async def _forget(self, owner: Owner, person: str, sessions: Sequence[str]) -> list[str]:
         """Remove the folders of conversations that are gone; report it."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence, Set
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Sequence, Set
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary
 
 from gateway.agent import journal
 from gateway.agent.context.guards import packed
+from gateway.agent.context.looked import Open
 from gateway.agent.journal import Ending
 from gateway.agent.loop import Agent, Work
 from gateway.agent.memory.backing.nudges import Counters
@@ -140,6 +141,26 @@ class Answers:
                 session.version = UNKNOWN  # whatever it holds now, the rows know better
                 raise
 
+    @asynccontextmanager
+    async def live(self, claimed: Claimed) -> AsyncIterator[Open]:
+        """Hold the live session of a lane that a command has claimed, to look at it or to compress it."""
+        model = self._rooms.model(claimed.model)
+        whose = await self._rooms.whose(claimed.events[-1])
+        key = cache_key(claimed.session_id, self._settings.home, model.name)
+        async with self._rooms.cache.use(key, lambda: self._build(claimed, model, whose)) as entry:
+            session = entry.session
+            session.whose = whose
+            if session.version != claimed.version:
+                await self._reload(session, claimed, _Past(events=claimed.events))
+            turn = await self._turn(claimed, session, claimed.events)
+            specs = self._rooms.tools(turn, model).specs()
+            ledger = TurnLedger(self._rooms.database, claimed, session, follow=self._settings.follow)
+            window = self._rooms.fitting.window(entry, turn, model, specs, ledger)
+            try:
+                yield Open(window, entry.engine, entry.meter, model, specs)
+            finally:
+                session.version = UNKNOWN  # what a command stores is another version in any case
+
     async def _past(self, claimed: Claimed, *, again: bool) -> _Past:
         if not claimed.again and not again:
             return _Past(events=claimed.events)
@@ -194,17 +215,8 @@ class Answers:
         session.stored = bool(stored.prompt)
 
     async def _speak(self, claimed: Claimed, entry: Entry, model: Model, past: _Past) -> str:
-        session, whose = entry.session, entry.session.whose
-        turn = Turn(
-            id=claimed.turn,
-            session=claimed.lane,
-            session_id=claimed.session_id,
-            events=past.events,
-            role=claimed.role,
-            workspace=str(await asyncio.to_thread(self._rooms.workspace, session.origin, claimed.events[-1].origin)),
-            person=whose.person,
-            notes=whose.notes,
-        )
+        session = entry.session
+        turn = await self._turn(claimed, session, past.events)
         tools = self._rooms.tools(turn, model)
         attached = await self._said(turn, model, tools, session, past)
         ledger = TurnLedger(self._rooms.database, claimed, session, frozenset({past.replaces}), self._settings.follow)
@@ -230,6 +242,18 @@ class Answers:
         if not finished.problem:
             self._rooms.learn(turn, work.added[0], finished.text)
         return "failed" if finished.problem else "done"
+
+    async def _turn(self, claimed: Claimed, session: LiveSession, events: tuple[Event, ...]) -> Turn:
+        return Turn(
+            id=claimed.turn,
+            session=claimed.lane,
+            session_id=claimed.session_id,
+            events=events,
+            role=claimed.role,
+            workspace=str(await asyncio.to_thread(self._rooms.workspace, session.origin, claimed.events[-1].origin)),
+            person=session.whose.person,
+            notes=session.whose.notes,
+        )
 
     async def _said(self, turn: Turn, model: Model, tools: Tools, session: LiveSession, past: _Past) -> Attached:
         """Return the user's message as the model is shown it, once and for all attempts."""
