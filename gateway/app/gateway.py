@@ -54,6 +54,7 @@ from gateway.supervise import keep
 from gateway.toolkit.toolset import FunctionTools, Union
 from gateway.turns import TurnRooms, Turns
 from gateway.turns.answer import AnswerRooms, Answers, AnswerSettings
+from gateway.turns.engines import Engines
 from gateway.turns.fitting import Fitting
 from gateway.turns.live import Entry
 from gateway.turns.reviews import ReviewRooms, Reviews
@@ -99,6 +100,7 @@ class Gateway(Resource):
         role = plan.only or ("all" if plan.duties == Duties.ALL else "worker" if works else "edge")
         self.shards = await enter(Shards(self.database, works=works, alone=plan.alone, role=role))
         desk = await enter(Desk())
+        self.engines = await enter(Engines())
         for adapter in self.adapters.values():
             await enter(adapter)
         manager = await enter(MemoryManager(self._mind.provider() if works else None))
@@ -110,11 +112,13 @@ class Gateway(Resource):
         self.cache: Cache[str, Entry] = Cache(
             self.plan.cache,
             lambda entry: int(entry.session.bytes * WEIGHT),
-            lambda entry: self.reviews.left(entry.session),
+            self._let_go,
         )
         self.remember = self._make_remember(desk, manager)
         search = FunctionTools([search_tool(self.database)])
         self._with_search = lru_cache(maxsize=8)(lambda more: Union(more, search))
+        offered = self._engine_tools()
+        self._with_engine = lru_cache(maxsize=8)(lambda more: Union(more, offered) if offered.specs() else more)
         self.commands = builtin_commands(
             self.prepare,
             Facts(self.plan.version, lambda: self._mind.model("").name, self._mind.names, self._cache_line),
@@ -219,6 +223,7 @@ class Gateway(Resource):
                 self._mind.writers,
                 self.remember.before_compression,
                 self._renewed,
+                engines=self.engines,
             ),
         )
         follow = None if self.plan.compression.in_place else self._new_id
@@ -293,7 +298,18 @@ class Gateway(Resource):
 
     def _tools(self, turn: Turn, model: Model) -> Tools:
         more = self.remember.tools(turn)
-        return self._mind.tools(turn.role, model, self._with_search(more) if turn.person else more)
+        more = self._with_search(more) if turn.person else more
+        return self._mind.tools(turn.role, model, self._with_engine(more))
+
+    def _engine_tools(self) -> Tools:
+        """Ask an engine once what tools those of all live sessions offer."""
+        if Duties.WORKER not in self.plan.duties:
+            return FunctionTools(())
+        return self.engines.tools(self._mind.engine(), {*self._mind.taken, SEARCH, *self.remember.taken})
+
+    async def _let_go(self, entry: Entry) -> None:
+        self.engines.left(entry)
+        await self.reviews.left(entry.session)
 
     async def came(self, shards: Set[int]) -> None:
         """Hear the hints of the shards that are ours."""

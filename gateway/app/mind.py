@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from tzlocal import get_localzone_name
 
 from gateway.agent.context.compressor import Compressor
+from gateway.agent.context.engines import Chosen, open_engine
 from gateway.agent.memory.providers.loading import open_provider
 from gateway.agent.references.attach import References
 from gateway.agent.tools import builtin_tools
@@ -38,7 +39,7 @@ def mind_of(config: Config, models: Models) -> Mind:
         own = models.writer(name, summaries.timeout_seconds)
         return [own] if summaries.is_main else [models.auxiliary("compression", summaries), own]
 
-    def engine() -> ContextEngine:
+    def ours() -> ContextEngine:
         return Compressor(settings.compression, redact, search=True, today=lambda: datetime.now(ZoneInfo(zone)).date())
 
     @lru_cache(maxsize=64)
@@ -55,7 +56,7 @@ def mind_of(config: Config, models: Models) -> Mind:
         names=models.names,
         taken=[spec.name for spec in every.specs()],
         reviews=lambda: None if review.is_main else models.auxiliary("background_review", review),
-        engine=engine,
+        engine=open_engine(Chosen(settings.context.engine, settings.compression, home, settings.plugins.allow), ours),
         writers=writers,
         references=References(settings.workspace.read_dirs),
         provider=lambda: open_provider(settings.memory, home, config.variables, allow=settings.plugins.allow),

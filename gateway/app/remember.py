@@ -86,6 +86,11 @@ class Remember:
         own = FunctionTools([memory_tool(memories, database, writing, self._wrote)] if memories.on else [])
         self._tools = Union(own, manager.tools((*taken, NAME), scope_of))
 
+    @property
+    def taken(self) -> Sequence[str]:
+        """The names that no other tool may have."""
+        return [NAME, *(spec.name for spec in self._tools.specs())]
+
     async def whose(self, event: Event) -> Whose:
         """Say who wrote an event and whose notes its conversation uses; whoever is new becomes a person."""
         if event.chat_type is ChatType.WEBHOOK:

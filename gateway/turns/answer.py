@@ -217,6 +217,7 @@ class Answers:
     async def _speak(self, claimed: Claimed, entry: Entry, model: Model, past: _Past) -> str:
         session = entry.session
         turn = await self._turn(claimed, session, past.events)
+        await self._rooms.fitting.engines.begin(entry, turn, fresh=claimed.fresh)
         tools = self._rooms.tools(turn, model)
         attached = await self._said(turn, model, tools, session, past)
         ledger = TurnLedger(self._rooms.database, claimed, session, frozenset({past.replaces}), self._settings.follow)
@@ -241,6 +242,7 @@ class Answers:
         self._rooms.reviews.ended(session, spoken, counters, completed=not finished.problem)
         if not finished.problem:
             self._rooms.learn(turn, work.added[0], finished.text)
+        self._rooms.fitting.engines.ended(entry, work.added)
         return "failed" if finished.problem else "done"
 
     async def _turn(self, claimed: Claimed, session: LiveSession, events: tuple[Event, ...]) -> Turn:

@@ -15,6 +15,7 @@ from gateway.contracts.tool import ToolSpec
 from gateway.llm.tokens.calibration import Calibrations
 from gateway.messages import Message
 from gateway.sessions.whose import Whose
+from gateway.turns.engines import Engines
 from gateway.turns.ledger import TurnLedger
 from gateway.turns.live import Entry, LiveSession
 from gateway.types import Event, Turn
@@ -27,7 +28,7 @@ class Fitting:
 
     `engine` makes the engine of a live session, `writers` names the models that write summaries for a conversation
     with a model. `remembered` asks a memory service what must be kept, `renewed` returns a prompt as it should be
-    after a compression.
+    after a compression. `engines` tells the engines what happens around turns.
     """
 
     settings: CompressionSettings
@@ -36,6 +37,7 @@ class Fitting:
     remembered: Callable[[Turn, Sequence[Message]], Awaitable[str]]
     renewed: Callable[[Event, Whose, str], Awaitable[str]]
     calibrations: Calibrations = field(default_factory=Calibrations)
+    engines: Engines = field(default_factory=Engines)
 
     def entry(self, session: LiveSession, model: Model) -> Entry:
         """Make what the cache holds."""
@@ -53,5 +55,6 @@ class Fitting:
             writers=() if model.demo else self.writers(model.name),
             remembered=partial(self.remembered, turn),
             renewed=partial(self.renewed, turn.events[-1], entry.session.whose),
+            session_id=entry.session.id,
         )
         return FittedWindow(entry.session.conversation, rooms, model, specs)

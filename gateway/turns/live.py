@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import Task
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -25,7 +26,7 @@ class LiveSession:
     A session as the next request needs it, and the lane's version it is true for.
 
     `stored` says that the prompt is in the rows, `guards` are those in the rows. `origin` is the id of the session
-    that it began as, before any that only goes on from another.
+    that it began as, before any that only goes on from another. `reads` counts how often it was read from the rows.
     """
 
     id: str
@@ -36,6 +37,7 @@ class LiveSession:
     guards: str = ""
     origin: str = ""
     whose: Whose = Whose()
+    reads: int = 0
 
     def __post_init__(self) -> None:
         self.origin = self.origin or self.id
@@ -66,16 +68,23 @@ class LiveSession:
         conversation.guards = unpacked(stored.guards)
         conversation.fill(viewed(stored.rows, stored.views), open_end=open_end)
         self.version, self.guards, self.origin = version, stored.guards, stored.origin or self.id
+        self.reads += 1
 
 
 @dataclass(slots=True)
 class Entry:
-    """What the AgentCache holds under ``session_id::home::model_id``: the session, and what is the model's own."""
+    """
+    What the AgentCache holds under ``session_id::home::model_id``: the session, and what is the model's own.
+
+    `seen` are the session's `reads` that the engine knows of, `told` what it is being told beside the turns.
+    """
 
     session: LiveSession
     model: str
     engine: ContextEngine
     meter: Meter
+    seen: int = 0
+    told: Task[None] | None = None
 
 
 def said_in(stored: Stored) -> list[Message]:

@@ -14,6 +14,7 @@ from gateway.access.policy import Rules
 from gateway.agent.context.compressor import Compressor
 from gateway.app.gateway import Gateway
 from gateway.app.process import Duties, Mind, Plan
+from gateway.contracts.context import ContextEngine
 from gateway.contracts.memory import MemoryProvider
 from gateway.contracts.model import Model
 from gateway.contracts.tool import Tools
@@ -44,6 +45,8 @@ class House:
     reviewer: DrivenModel | None = None
     writers: list[Model] = field(default_factory=list)
     """Models that write summaries before the one that answers."""
+    engine: Callable[[], ContextEngine] | None = None
+    """Makes the context engines; None for the one that comes along."""
 
     @property
     def model(self) -> DrivenModel:
@@ -69,7 +72,7 @@ class House:
             names=lambda: sorted(name for name in self.models if name),
             provider=lambda: self.provider,
             reviews=lambda: self.reviewer,
-            engine=lambda: Compressor(self.plans[0].compression, Redactor(), search=True),
+            engine=self.engine or (lambda: Compressor(self.plans[0].compression, Redactor(), search=True)),
             writers=lambda name: [*self.writers, self.models.get(name, self.model)],
         )
 

@@ -62,7 +62,8 @@ class FittingRooms:
     What a turn's window works with.
 
     `writers` write summaries, each where the one before it fails. `remembered` asks a memory service what must be
-    kept of messages, `renewed` returns the prompt as it should be after a compression.
+    kept of messages, `renewed` returns the prompt as it should be after a compression. `session_id` is what the engine
+    is told.
     """
 
     engine: ContextEngine
@@ -73,6 +74,7 @@ class FittingRooms:
     remembered: Callable[[Sequence[Message]], Awaitable[str]]
     renewed: Callable[[str], Awaitable[str]]
     now: Callable[[], float] = time.time
+    session_id: str = ""
 
 
 class FittedWindow:
@@ -248,7 +250,7 @@ class FittedWindow:
         if not self._rooms.settings.proactive_prune_tokens:
             return
         past = await self.past()
-        if (done := self._rooms.engine.prune(past)) is not None:
+        if (done := self._rooms.engine.prune(past)) is not None and not _wrong(past, done):
             await self._take(past, done, Order(models=()), "prune", 0.0)
 
     async def _compress(self, cause: Cause, order: Order) -> AsyncIterator[Told]:
@@ -323,7 +325,7 @@ class FittedWindow:
         if done.outcome == "fallback":
             log.warning("Summary generation was unavailable, and an extract was made instead: %s", done.reason)
         log.info("compression (%s, %s) took %.1f s: %d to %d tokens", cause, done.outcome, seconds, *tokens)
-        await contain("a context engine", rooms.engine.on_session_start("", reason="compression"), GatewayError)
+        await rooms.engine.on_session_start(rooms.session_id, reason="compression")
 
     async def _leave(self, past: Past, kept: Kept, order: Order, cause: Cause, seconds: float) -> None:
         """Hear that nothing was changed; what went wrong is stored."""
