@@ -1,15 +1,14 @@
 """
 Which of the messages that fit is meant. Pure. In: candidates and the query. Out: a score of each.
 
-BM25 (Robertson and Zaragoza, 2009) over the candidates themselves, times a factor for how long ago it was said. Terms
-are counted in the text as it stands, without folding, which a thousand messages would have to wait for: one that fits
-and in which none is counted has its terms in another spelling, once.
+BM25 (Robertson and Zaragoza, 2009) over the candidates themselves, times a factor for how long ago it was said. A
+thousand messages are looked at, and nobody waits for more than some milliseconds: terms are counted as parts of words,
+in the text as it stands, without folding. Where none is counted the text has them in another spelling, once.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 
 from gateway.sessions.search.query import Query
@@ -26,44 +25,34 @@ MACHINE = 0.5
 
 def scores(found: Sequence[Candidate], query: Query, now: float) -> list[float]:
     """Return the score of each candidate, in their order; `now` is the time in seconds."""
-    if not found:
-        return []
-    counts = _counts(found, query)
-    average = sum(one.length for one in found) / len(found) or 1.0
-    weights = [_weight(sum(map(bool, column)), len(found)) for column in zip(*counts, strict=True)]
-    return [
-        _relevance(row, weights, one.length / average) * _standing(one, now)
-        for one, row in zip(found, counts, strict=True)
-    ]
-
-
-def _standing(one: Candidate, now: float) -> float:
-    """What a message counts for by when it was said, and by whom."""
-    age = max(now - one.created, 0.0)
-    recency = FLOOR + (1 - FLOOR) * math.exp2(-age / HALF_LIFE)
-    return recency * (MACHINE if one.role == "tool" else 1.0)
+    average = sum(one.length for one in found) / max(1, len(found)) or 1.0
+    damping = [K1 * (1 - B + B * one.length / average) for one in found]
+    relevance = [0.0] * len(found)
+    for counts in _counts(found, query):
+        weight = _weight(len(found) - counts.count(0), len(found)) * (K1 + 1)
+        terms = zip(relevance, counts, damping, strict=True)
+        relevance = [so_far + weight * count / (count + damped) if count else so_far for so_far, count, damped in terms]
+    return [score * _standing(one, now) for one, score in zip(found, relevance, strict=True)]
 
 
 def _counts(found: Sequence[Candidate], query: Query) -> list[list[int]]:
     """Count each term of the query in each candidate."""
-    starts = {stretch.words[-1] for stretch in query.stretches if stretch.prefix}
     words = {word for stretch in query.stretches for word in stretch.words}
-    patterns = [_pattern(word, whole=word not in starts) for word in sorted(words)]
-    patterns += [_pattern(letter, whole=False) for letter in query.letters]
     texts = [one.text.lower() for one in found]
-    counts = [[len(pattern.findall(text)) for pattern in patterns] for text in texts]
-    return [row if any(row) else [1] * len(row) for row in counts]
-
-
-def _pattern(term: str, *, whole: bool) -> re.Pattern[str]:
-    literal = re.escape(term)
-    return re.compile(rf"\b{literal}\b" if whole and term.isascii() else literal)
+    counts = [[text.count(term) for text in texts] for term in (*sorted(words), *query.letters)]
+    for place, seen in enumerate(zip(*counts, strict=True)):
+        if not any(seen):
+            for column in counts:
+                column[place] = 1
+    return counts
 
 
 def _weight(having: int, of: int) -> float:
     return math.log(1 + (of - having + 0.5) / (having + 0.5))
 
 
-def _relevance(counts: Sequence[int], weights: Sequence[float], length: float) -> float:
-    damping = K1 * (1 - B + B * length)
-    return sum(weight * count * (K1 + 1) / (count + damping) for count, weight in zip(counts, weights, strict=True))
+def _standing(one: Candidate, now: float) -> float:
+    """Return what a message counts for by when it was said, and by whom."""
+    age = max(now - one.created, 0.0)
+    recency = FLOOR + (1 - FLOOR) * math.exp2(-age / HALF_LIFE)
+    return recency * (MACHINE if one.role == "tool" else 1.0)
