@@ -20,6 +20,7 @@ from bench.context import prune, summary_prompt
 from bench.house import ENVIRONMENT, Running, fdatasync_ms, home, model_settings, resident, webhook_gateway
 from bench.notes import notes_one, notes_processes
 from bench.scan import threat_scan
+from bench.search import search_postgres, search_sqlite
 from bench.tokens import token_estimate
 from gateway.agent.context.compressor import Compressor
 from gateway.agent.context.meter import Meter
@@ -290,5 +291,7 @@ MEASURES: dict[str, Callable[[], Awaitable[Figures]]] = {
         token_estimate,
         prune,
         summary_prompt,
+        search_sqlite,
+        search_postgres,
     )
 }
