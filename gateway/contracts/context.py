@@ -79,7 +79,7 @@ class Order:
     `again` says that something of the conversation was compressed before, and `strikes` how many of the last
     compressions did not bring it below the threshold; `failures` are the last failures in a row, all of one `cause`.
     `models` may write a summary: each is asked where the one before
-    it fails; the last is the conversation's own.
+    it fails; the last is the conversation's own. `why` says why none may be asked, where there are none.
     """
 
     models: Sequence[Model]
@@ -91,6 +91,7 @@ class Order:
     strikes: int = 0
     cause: str = ""
     failures: int = 0
+    why: str = ""
 
 
 Outcome = Literal["summary", "fallback", "pruned"]

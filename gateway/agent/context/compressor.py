@@ -201,7 +201,7 @@ class Compressor(ContextEngine):
     async def _summary(self, job: Job, order: Order) -> tuple[Summary | Failure, list[Failure]]:
         """Ask one model after the other; return what came of it, and what went wrong before."""
         tried: list[Failure] = []
-        found: Summary | Failure = Failure(Cause.NO_MODEL, "no model is set up for summaries")
+        found: Summary | Failure = Failure(Cause.NO_MODEL, order.why or "no model is set up for summaries")
         for model in order.models:
             found = await summarise(model, job, estimate_text, self._redact)
             if isinstance(found, Summary):

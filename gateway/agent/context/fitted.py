@@ -19,7 +19,8 @@ from gateway.agent.context.frame import noted
 from gateway.agent.context.guards import Guards, packed
 from gateway.agent.context.meter import Meter
 from gateway.agent.context.settings import CompressionSettings
-from gateway.agent.context.window import LEFT_OUT, Cause, Told
+from gateway.agent.context.summary.summarise import Cause
+from gateway.agent.context.window import LEFT_OUT, Occasion, Told
 from gateway.agent.context.words import aborted, blocked, replaced, written_by_another
 from gateway.agent.history import later_half
 from gateway.contracts.context import Compressed, ContextEngine, Kept, Order, Past, Record
@@ -94,6 +95,7 @@ class FittedWindow:
         self._failures = 0
         self._in_vain = 0
         self.shorter = False
+        self._waited = rooms.now() - conversation.spoken if conversation.spoken else 0.0  # before this turn
         self._look()
 
     def _look(self) -> None:
@@ -154,7 +156,7 @@ class FittedWindow:
 
     # --- when
 
-    async def make_room(self, cause: Cause, unsaved: int) -> AsyncIterator[Told]:
+    async def make_room(self, cause: Occasion, unsaved: int) -> AsyncIterator[Told]:
         """Compress before a request where that is due and may be done."""
         rooms, self._unsaved = self._rooms, unsaved
         if not rooms.settings.enabled or not rooms.engine.due:
@@ -183,17 +185,20 @@ class FittedWindow:
         self.shorter = False
         if not self._rooms.settings.enabled:
             return
+        order = Order(models=self._rooms.writers)
         if self._stopped():
             for notice in self._blocked(self.tokens):
                 yield notice
-        else:
-            async for told in self._compress("overflow", Order(models=self._rooms.writers)):
+            order = Order(models=(), why=self._guards.reason)
+        if order.models or self._may_do_without():
+            async for told in self._compress("overflow", order):
                 yield told
         if not self.shorter:
             rest = later_half(self.conversation.messages[self._left_out :])
             if rest:
                 self._left_out, self.shorter = len(self.conversation.messages) - len(rest), True
-                yield Notice(LEFT_OUT)
+                for notice in self._once("left-out", LEFT_OUT):
+                    yield notice
 
     def may_be_full(self) -> bool:
         """Say whether trouble that an endpoint does not explain may be that the request was too long."""
@@ -212,12 +217,19 @@ class FittedWindow:
         return tokens >= self._rooms.engine.due and self.estimated >= self._in_vain * GROWTH
 
     def _idle(self) -> bool:
-        seconds, now = self._rooms.settings.idle_compact_after_seconds, self._rooms.now()
-        waited = seconds and self.conversation.spoken and now - self.conversation.spoken >= seconds
-        return bool(waited) and not self._guards.held and self.tokens >= self._rooms.engine.due * IDLE_SHARE
+        seconds = self._rooms.settings.idle_compact_after_seconds
+        return (
+            0 < seconds <= self._waited and not self._guards.held and self.tokens >= self._rooms.engine.due * IDLE_SHARE
+        )
 
     def _stopped(self) -> bool:
         return self._failures >= self._rooms.settings.max_attempts or bool(self._guards.block(self._rooms.now()))
+
+    def _may_do_without(self) -> bool:
+        """Say whether an extract may stand in where no model may be asked: not where that will pass by itself."""
+        guards = self._guards
+        known = guards.cause in set(Cause)
+        return guards.fallbacks > 0 and known and not Cause(guards.cause).aborts
 
     def _blocked(self, tokens: int) -> list[Notice]:
         block = self._guards.block(self._rooms.now())
@@ -253,7 +265,7 @@ class FittedWindow:
         if (done := self._rooms.engine.prune(past)) is not None and not _wrong(past, done):
             await self._take(past, done, Order(models=()), "prune", 0.0)
 
-    async def _compress(self, cause: Cause, order: Order) -> AsyncIterator[Told]:
+    async def _compress(self, cause: Occasion, order: Order) -> AsyncIterator[Told]:
         """Compress once; `shorter` then says whether it took effect."""
         rooms, guards, began = self._rooms, self._guards, time.monotonic()
         self.shorter = False
@@ -298,11 +310,14 @@ class FittedWindow:
             )
         return outcome
 
-    async def _take(self, past: Past, done: Compressed, order: Order, cause: Cause, seconds: float) -> None:
+    async def _take(self, past: Past, done: Compressed, order: Order, cause: Occasion, seconds: float) -> None:
         """Store a compression that took effect, and go on with what it made."""
         rooms, before, conversation = self._rooms, self._guards, self.conversation
         after = replace(before, told="") if done.outcome == "summary" and not done.reason else before
-        guards = after.compressed(done, rooms.now()) if cause != "prune" else replace(after, held=False)
+        asked = bool(order.models) or done.outcome == "summary"
+        guards = after.compressed(done, rooms.now()) if asked else after.shortened()
+        if cause == "prune":
+            guards = before
         prompt = await rooms.renewed(conversation.prompt)
         known = {id(row.message): tokens for row, tokens in zip(past.rows, past.tokens, strict=True)}
         left = past.fixed + sum(known.get(id(row.message)) or estimate(row.message) for row in done.rows)
@@ -327,7 +342,7 @@ class FittedWindow:
         log.info("compression (%s, %s) took %.1f s: %d to %d tokens", cause, done.outcome, seconds, *tokens)
         await rooms.engine.on_session_start(rooms.session_id, reason="compression")
 
-    async def _leave(self, past: Past, kept: Kept, order: Order, cause: Cause, seconds: float) -> None:
+    async def _leave(self, past: Past, kept: Kept, order: Order, cause: Occasion, seconds: float) -> None:
         """Hear that nothing was changed; what went wrong is stored."""
         self._in_vain = self.estimated
         if not kept.failed:
@@ -341,7 +356,7 @@ class FittedWindow:
         record = replace(record, writer=kept.writer, usage=kept.usage, reason=reason, guards=packed(before))
         await self._rooms.ledger.keep(record, None, self._guards, self.conversation.prompt)
 
-    def _record(self, past: Past, order: Order, cause: Cause, seconds: float) -> Record:
+    def _record(self, past: Past, order: Order, cause: Occasion, seconds: float) -> Record:
         return Record(
             occasion=cause,
             outcome="kept",

@@ -66,14 +66,18 @@ class Guards:
 
     def compressed(self, done: Compressed, now: float) -> Guards:
         """Return them after a compression took effect; one that only shortened results says nothing of summaries."""
-        counted = replace(self, compressions=self.compressions + 1, open=True, held=False)
+        counted = self.shortened()
         if done.outcome == "fallback":
             failures = self.failures + 1 if done.cause == self.cause else 1
             paused = replace(counted, cause=done.cause, reason=done.reason, failures=failures, until=now + done.pause)
             return replace(paused, fallbacks=self.fallbacks + 1)
         if done.outcome == "summary":
-            return replace(counted, cause="", reason="", failures=0, until=0.0, fallbacks=0, told="")
+            return replace(counted, cause="", reason="", failures=0, until=0.0, fallbacks=0)
         return counted
+
+    def shortened(self) -> Guards:
+        """Return them after a compression for which no model was asked took effect."""
+        return replace(self, compressions=self.compressions + 1, open=True, held=False)
 
     def kept(self, kept: Kept, now: float) -> Guards:
         """Return them after a compression that changed nothing."""

@@ -11,7 +11,7 @@ from gateway.messages import Compressing, CompressionEnded, Message, Notice
 
 LEFT_OUT = "The conversation is longer than the model's window, so its oldest part was left out of this request."
 
-Cause = Literal["before turn", "after answer", "overflow", "idle", "prune", "command"]
+Occasion = Literal["before turn", "after answer", "overflow", "idle", "prune", "command"]
 """Why a conversation is compressed. The values are stored."""
 Told = Compressing | CompressionEnded | Notice
 
@@ -45,7 +45,7 @@ class Window(Protocol):
     def may_be_full(self) -> bool:
         """Say whether trouble that an endpoint does not explain may be that the request was too long."""
 
-    def make_room(self, cause: Cause, unsaved: int) -> AsyncIterator[Told]:
+    def make_room(self, cause: Occasion, unsaved: int) -> AsyncIterator[Told]:
         """Do what is due before a request."""
 
     def overflowed(self, unsaved: int) -> AsyncIterator[Told]:
@@ -75,7 +75,7 @@ class FixedWindow:
         """Say that nobody measures."""
         return False
 
-    async def make_room(self, cause: Cause, unsaved: int) -> AsyncIterator[Told]:
+    async def make_room(self, cause: Occasion, unsaved: int) -> AsyncIterator[Told]:
         """Do nothing."""
         for told in tuple[Told, ...]():
             yield told
