@@ -25,6 +25,8 @@ COMMANDS = {
     "health": ("gateway.cli.health:health", "Ask a running gateway whether it is well."),
     "doctor": ("gateway.cli.doctor:doctor", "Find what keeps the gateway from working, and how to mend it."),
     "sessions": ("gateway.cli.sessions:sessions", "List conversations, read them and search them."),
+    "compaction": ("gateway.cli.compaction:compaction", "Show how conversations were compressed, and undo it."),
+    "context": ("gateway.cli.context:context", "Show what fills the window of a conversation's model."),
     "memory": ("gateway.cli.memory:memory", "Show, correct and erase what the agent remembers."),
     "deliveries": ("gateway.cli.deliveries:deliveries", "List, retry and discard what was not delivered."),
     "config": ("gateway.cli.config:config", "Show, check and change the settings."),

@@ -8,7 +8,7 @@ from functools import partial
 
 from gateway.agent.context.assembly import viewed
 from gateway.agent.context.guards import packed, unpacked
-from gateway.agent.context.looked import Open, filling, room
+from gateway.agent.context.looked import Measure
 from gateway.agent.context.summary.sections import unmarked
 from gateway.agent.context.words import short, spoken
 from gateway.bus.lanes import Claimed
@@ -116,7 +116,7 @@ def summary(connection: Connection, session_id: str) -> str:
 async def _undo(rooms: ContextRooms, claimed: Claimed) -> Said:
     session_id = claimed.session_id
     async with rooms.live(claimed) as open:
-        weighed = await rooms.database.read(partial(weigh, open=open, session_id=session_id))
+        weighed = await rooms.database.read(partial(weigh, measure=open.measure, session_id=session_id))
     if weighed is None:
         return Said(NOTHING_TO_UNDO)
     if weighed.refusal:
@@ -130,23 +130,23 @@ async def _undo(rooms: ContextRooms, claimed: Claimed) -> Said:
     return Said(text, stores=partial(undo, session_id=session_id, found=weighed.found))
 
 
-def weigh(connection: Connection, open: Open, session_id: str) -> Undone | None:
+def weigh(connection: Connection, *, measure: Measure, session_id: str) -> Undone | None:
     """Say what undoing the newest compression of a session would come to; None where there is none."""
     found = compressions.newest(connection, session_id)
     if found is None:
         return None
     stored = store.load(connection, session_id, undoing=found.view)
-    filled = filling(open.window.conversation.prompt, viewed(stored.rows, stored.views), open.specs, open.meter)
-    return Undone(found, filled.total, refusal(filled.total, open.model.name, room(open.model)))
+    tokens = measure.fill(stored.prompt, viewed(stored.rows, stored.views)).total
+    return Undone(found, tokens, _refusal(tokens, measure))
 
 
-def refusal(tokens: int, model: str, most: int) -> str:
-    """Say that a conversation would not fit a model's window; "" where it does."""
-    if tokens <= most:
+def _refusal(tokens: int, measure: Measure) -> str:
+    if tokens <= measure.room:
         return ""
     return (
-        f"It is not taken back: as it was said this conversation takes about {short(tokens)} tokens, and {model} has"
-        f" room for {short(most)}. Everything is kept; with a model that has a larger window (/model) it can be."
+        f"It is not taken back: as it was said this conversation takes about {short(tokens)} tokens, and"
+        f" {measure.model.name} has room for {short(measure.room)}. Everything is kept; with a model"
+        " that has a larger window (/model) it can be."
     )
 
 

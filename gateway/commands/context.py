@@ -5,12 +5,16 @@ from __future__ import annotations
 import time
 from functools import partial
 
-from gateway.agent.context.looked import Filling, Open, Share, filling
+from gateway.agent.context.looked import Filling, Open, Share
 from gateway.agent.context.standing import standing
 from gateway.agent.context.words import short
 from gateway.commands.compact import NOTHING_SAID, ContextRooms, compact
 from gateway.commands.compaction import compaction
 from gateway.commands.registry import Asked, Command, Said
+from gateway.contracts.context import ContextEngine
+
+THRESHOLD = "threshold"
+"""What an engine calls the thing in its status that says how its threshold came about."""
 
 
 def context_commands(rooms: ContextRooms) -> list[Command]:
@@ -33,16 +37,16 @@ async def _context(rooms: ContextRooms, asked: Asked) -> Said:
 
 def _lines(rooms: ContextRooms, open: Open) -> list[str]:
     conversation, window = open.window.conversation, open.model.window
-    filled = filling(conversation.prompt, conversation.rows, open.specs, open.meter)
+    filled = open.measure.fill(conversation.prompt, conversation.rows)
     total = open.window.tokens
     counted = f"; the endpoint counted {open.meter.counted:,} last" if open.meter.counted else ""
     guards = conversation.guards
     return [
         f"Window of {open.model.name}: about {short(total)} of {short(window)} tokens ({total / window:.0%}){counted}",
         *kinds(filled),
-        threshold(open, automatic=rooms.automatic),
+        threshold(open.engine, automatic=rooms.automatic),
         f"Engine: {open.engine.name}",
-        *(f"{name.capitalize()}: {text}" for name, text in open.engine.status().items() if name != "threshold"),
+        *states(open.engine),
         f"Compressions so far: {guards.compressions}",
         *(f"Automatic compressions: {line}" for line in standing(guards, time.time())),
     ]
@@ -64,10 +68,19 @@ def _share(share: Share, noun: str) -> str:
     return f"{short(share.tokens)} in {share.number} {noun}{'' if share.number == 1 else 's'}"
 
 
-def threshold(open: Open, *, automatic: bool) -> str:
+def states(engine: ContextEngine) -> list[str]:
+    """Return what an engine says of itself, a line for each thing."""
+    return [f"{_line(name).capitalize()}: {_line(text)}" for name, text in engine.status().items() if name != THRESHOLD]
+
+
+def threshold(engine: ContextEngine, *, automatic: bool) -> str:
     """Say at how many tokens a conversation is compressed, and how that came about."""
-    if not automatic or not open.engine.due:
-        why = "compression.enabled is false" if not automatic else f"the engine {open.engine.name} says so"
+    if not automatic or not engine.due:
+        why = "compression.enabled is false" if not automatic else f"the engine {engine.name} says so"
         return f"Compressed by itself: never ({why})"
-    how = open.engine.status().get("threshold", "")
-    return f"Compressed at {short(open.engine.due)} tokens{how and f': {how}'}"
+    how = _line(engine.status().get(THRESHOLD, ""))
+    return f"Compressed at {short(engine.due)} tokens{how and f': {how}'}"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:200]

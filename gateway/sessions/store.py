@@ -203,6 +203,13 @@ def follow(connection: Connection, session_id: str, child: str) -> None:
     connection.execute(over.values(ended=now(), end_reason=COMPRESSION))
 
 
+def follower(connection: Connection, session_id: str) -> str:
+    """Return the session that goes on from a compressed one, or nothing."""
+    over = select(sessions.c.id).where(sessions.c.id == session_id, sessions.c.end_reason == COMPRESSION)
+    query = select(sessions.c.id).where(sessions.c.parent_session_id.in_(over))
+    return connection.execute(query.order_by(sessions.c.created.desc()).limit(1)).scalar() or ""
+
+
 def keep_guards(connection: Connection, session_id: str, guards: str) -> None:
     """Store what is known of a session's context."""
     connection.execute(update(sessions).where(sessions.c.id == session_id).values(guards=guards))

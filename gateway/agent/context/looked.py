@@ -23,17 +23,6 @@ LINE = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
-    """A live session that is looked at: the window of its next turn, and what that is made of."""
-
-    window: FittedWindow
-    engine: ContextEngine
-    meter: Meter
-    model: Model
-    specs: Sequence[ToolSpec]
-
-
-@dataclass(frozen=True, slots=True)
 class Share:
     """How many messages, or tools, of a kind there are, and about how many tokens they take."""
 
@@ -74,23 +63,53 @@ class Foreseen:
     known: bool = True
 
 
-def filling(prompt: str, rows: Sequence[Row], specs: Sequence[ToolSpec], meter: Meter) -> Filling:
-    """Measure a conversation by kind; `prompt` is the stored one, and `rows` are those in view."""
-    summarised = any(row.summary for row in rows)
-    weights = [(row, estimate(row.message)) for row in rows]
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What a conversation is measured with: its model, the tools that go with each request, and the model's meter."""
 
-    def share(role: str) -> Share:
-        found = [weight for row, weight in weights if row.message.role == role and not row.summary]
-        return Share(len(found), meter.corrected(sum(found)))
+    model: Model
+    specs: Sequence[ToolSpec]
+    meter: Meter
 
-    return Filling(
-        prompt=meter.corrected(estimate(Message("system", noted(prompt) if summarised else prompt))),
-        tools=Share(len(specs), meter.corrected(estimate_tools(specs))),
-        summary=meter.corrected(sum(weight for row, weight in weights if row.summary)),
-        people=share("user"),
-        answers=share("assistant"),
-        results=share("tool"),
-    )
+    @property
+    def room(self) -> int:
+        """The tokens of the window that a request may take."""
+        left = self.model.window - (self.model.max_tokens or 0)
+        return left if left > 0 else self.model.window
+
+    def fill(self, prompt: str, rows: Sequence[Row]) -> Filling:
+        """Measure a conversation by kind; `prompt` is the stored one, and `rows` are those in view."""
+        summarised, correct = any(row.summary for row in rows), self.meter.corrected
+        weights = [(row, estimate(row.message)) for row in rows]
+
+        def share(role: str) -> Share:
+            found = [weight for row, weight in weights if row.message.role == role and not row.summary]
+            return Share(len(found), correct(sum(found)))
+
+        return Filling(
+            prompt=correct(estimate(Message("system", noted(prompt) if summarised else prompt))),
+            tools=Share(len(self.specs), correct(estimate_tools(self.specs))),
+            summary=correct(sum(weight for row, weight in weights if row.summary)),
+            people=share("user"),
+            answers=share("assistant"),
+            results=share("tool"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A live session that is looked at: the window of its next turn, and what that is made of."""
+
+    window: FittedWindow
+    engine: ContextEngine
+    meter: Meter
+    model: Model
+    specs: Sequence[ToolSpec]
+
+    @property
+    def measure(self) -> Measure:
+        """What it is measured with."""
+        return Measure(self.model, self.specs, self.meter)
 
 
 async def foresee(open: Open, order: Order) -> Foreseen:
@@ -108,12 +127,6 @@ async def foresee(open: Open, order: Order) -> Foreseen:
         spoken[-1] if spoken else "",
         known=hidden is not None,
     )
-
-
-def room(model: Model) -> int:
-    """Return the tokens of a model's window that a request may take."""
-    left = model.window - (model.max_tokens or 0)
-    return left if left > 0 else model.window
 
 
 def _line(text: str) -> str:

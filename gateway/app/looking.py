@@ -1,0 +1,54 @@
+"""What a stored conversation is measured with, where no gateway has it in memory. In: the settings. Out: a measure."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass
+
+from gateway.agent.context.looked import Measure
+from gateway.agent.context.meter import Meter
+from gateway.agent.memory.backing.queues import Desk
+from gateway.agent.memory.notes import Target
+from gateway.agent.memory.operations import Operation
+from gateway.agent.tools.notes import Writing, memory_tool
+from gateway.app.mind import mind_of
+from gateway.app.remember import open_memories
+from gateway.contracts.context import ContextEngine
+from gateway.llm import open_models
+from gateway.llm.tokens.calibration import Calibrations
+from gateway.rooms import Rooms
+from gateway.sessions.tools import search_tool
+from gateway.toolkit.toolset import FunctionTools
+from gateway.types import Role, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """`measure` estimates with the tools of an owner, which are the most there are; `engine` has heard of the model."""
+
+    measure: Measure
+    engine: ContextEngine
+
+
+@asynccontextmanager
+async def looking(rooms: Rooms, model: str) -> AsyncIterator[Looking]:
+    """
+    Open what a conversation with a model is measured with; "" is the default model.
+
+    An endpoint is asked how large its model's window is; where it does not answer, what is known of the name counts.
+    """
+    settings = rooms.config.settings
+    models = open_models(settings.model, settings.fallback_providers)
+    async with Desk() as desk, nullcontext() if settings.model.offline else models:
+        mind, chosen = mind_of(rooms.config, models), models.model(model)
+        memories = open_memories(rooms.database, desk, rooms.config.home.memories, settings.memory)
+        notes = [memory_tool(memories, rooms.database, Writing("block"), _heard)] if memories.on else []
+        tools = mind.tools(Role.OWNER, chosen, FunctionTools([*notes, search_tool(rooms.database)]))
+        engine = mind.engine()
+        engine.model_changed(chosen.name, chosen.window, chosen.max_tokens)
+        yield Looking(Measure(chosen, tools.specs(), Meter(Calibrations(), chosen.name)), engine)
+
+
+async def _heard(turn: Turn, target: Target, operations: Sequence[Operation]) -> None:
+    """Hear of nothing: nobody calls these tools."""
