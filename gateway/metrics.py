@@ -59,6 +59,13 @@ class Metrics:
         self.model_requests_total = self._counter("model_requests_total", "Requests to a model", "outcome")
         self.tokens_total = self._counter("tokens_total", "Tokens: prompt, completion, cached (part of prompt)", "kind")
         self.reviews_total = self._counter("reviews_total", "Reviews of what to remember, by what they did", "outcome")
+        self.compressions_total = self._counter("compressions_total", "Tries to compress a conversation", "outcome")
+        self.compression_seconds = Histogram(
+            f"{PREFIX}_compression_seconds", "How long tries to compress took", registry=self._registry, buckets=SECONDS
+        )
+        self.compression_tokens_saved_total = self._counter(
+            "compression_tokens_saved_total", "Tokens of a request that compressions took off, as counted at the time"
+        )
         self.outbox_parts_total = self._counter("outbox_parts_total", "Tries to deliver a part", "platform", "outcome")
         self.doubtful_total = self._counter("doubtful_total", "Parts that may have arrived before", "platform")
         self.inbox_waiting = self._gauge("inbox_waiting", "Events that wait for their turn")
@@ -76,6 +83,12 @@ class Metrics:
         self.tokens_total.labels("completion").inc(usage.completion)
         self.tokens_total.labels("cached").inc(usage.cached)
         self.model_requests_total.labels("failed" if failed else "ok").inc(requests)
+
+    def count_compression(self, outcome: str, seconds: float, saved: int) -> None:
+        """Count a try to compress a conversation, by what it is stored as: summary, fallback, pruned or kept."""
+        self.compressions_total.labels(outcome).inc()
+        self.compression_seconds.observe(seconds)
+        self.compression_tokens_saved_total.inc(max(0, saved))
 
     def watch_cache(self, read: Callable[[], CacheFigures]) -> None:
         """Show the figures of the cache of live sessions; called once."""

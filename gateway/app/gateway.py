@@ -57,6 +57,7 @@ from gateway.turns.answer import AnswerRooms, Answers, AnswerSettings
 from gateway.turns.engines import Engines
 from gateway.turns.fitting import Fitting
 from gateway.turns.live import Entry
+from gateway.turns.notices import wanted
 from gateway.turns.reviews import ReviewRooms, Reviews
 from gateway.types import Event, Turn
 
@@ -227,7 +228,8 @@ class Gateway(Resource):
             ),
         )
         follow = None if self.plan.compression.in_place else self._new_id
-        return Answers(rooms, AnswerSettings(str(self.plan.home), self.plan.edit_every, follow))
+        told = wanted(self.plan.compression)
+        return Answers(rooms, AnswerSettings(str(self.plan.home), self.plan.edit_every, follow, told))
 
     def _make_reviews(self) -> Reviews:
         plan, works = self.plan, Duties.WORKER in self.plan.duties

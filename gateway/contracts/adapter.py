@@ -70,6 +70,10 @@ Follow = Callable[[str], Awaitable[Run | None]]
 """Returns what became of the event with this id; None where there never was one. Raises a `GatewayError`."""
 
 
+Status = Literal["compressing", "compressed", "unchanged"]
+"""What goes on with a conversation: it is being made shorter for the model; that is done; it was left as it was."""
+
+
 @dataclass(frozen=True, slots=True)
 class MenuEntry:
     """A command for the platform's native menu."""
@@ -117,6 +121,14 @@ class Adapter(Resource, ABC):
 
     async def typing(self, target: Address, *, on: bool = True) -> None:
         """Show that an answer is under way, or no longer is. Best effort; called again every few seconds."""
+        return
+
+    async def status(self, target: Address, status: Status) -> None:
+        """
+        Show what goes on where an answer is awaited, on a page or a stream that has a place for it. Best effort.
+
+        Never as a message: those are told of it, if at all, in a live one.
+        """
         return
 
     async def react(self, receipt: Receipt, emoji: str) -> None:

@@ -25,9 +25,10 @@ PATIENCE = 2.0
 
 class Live:
     """
-    Shows what there is so far, at most once per `every` seconds, always ending in the cursor.
+    Shows what there is so far, at most once per `every` seconds; the beginning of an answer always ends in the cursor.
 
-    Begins only when the first interval has passed and there is text; `adopt` is the message of an earlier attempt.
+    Begins only when the first interval has passed and there is something to show; `adopt` is the message of an earlier
+    attempt. A line about what goes on stands above the text and is no part of it.
     Failures of the platform cost an intermediate edit and nothing else.
     """
 
@@ -41,7 +42,9 @@ class Live:
         self._every = max(every, adapter.limits.edit_every)
         self._before = ""
         self._now = ""
+        self._line = ""
         self._shown = ""
+        self._lost = False
         self._message_id = adopt
         self._stop = asyncio.Event()
 
@@ -59,6 +62,10 @@ class Live:
             case _:
                 pass
 
+    def note(self, line: str) -> None:
+        """Show a line about what goes on; "" for none."""
+        self._line = line
+
     async def run(self) -> None:
         """Edit until told to end; an edit under way is finished first."""
         pause = self._every
@@ -70,6 +77,7 @@ class Live:
                 pause = max(error.retry_after, self._every)
             except Ambiguous as error:
                 if not self._message_id:
+                    self._lost = True
                     log.warning("a live message may have been sent; none is tried again: %s", error)
                     return
             except AdapterError as error:
@@ -91,32 +99,37 @@ class Live:
         """The message that stands in the chat, for the final text to edit; empty where none was begun."""
         return self._message_id
 
+    @property
+    def lost(self) -> bool:
+        """Say whether a message may stand in the chat whose id nobody knows."""
+        return self._lost
+
     async def _show(self) -> None:
-        text = clean(self._before + self._now).strip()
-        if not text or text == self._shown:
+        text, line = clean(self._before + self._now).strip(), self._line
+        whole = "\n\n".join(part for part in (line, text) if part)
+        if not whole or whole == self._shown:
             return
-        cut = partial(fit, text, self._adapter.limits.text - ROOM, self._adapter.render)
-        source, body = await asyncio.to_thread(cut) if len(text) > LONG else cut()
+        cut = partial(fit, whole, self._adapter.limits.text - ROOM, self._adapter.render)
+        source, body = await asyncio.to_thread(cut) if len(whole) > LONG else cut()
         if not source:
             return
         if not self._shown and not await self._begin():
             return
-        part = Part(
-            Rendered(body.text + CURSOR, body.length + self._adapter.limits.measure(CURSOR), body.extra), source
-        )
-        await finish(self._put_and_keep(part, source), PATIENCE)
-        self._shown = text
+        end = CURSOR if text else ""
+        part = Part(Rendered(body.text + end, body.length + self._adapter.limits.measure(end), body.extra), source)
+        await finish(self._put_and_keep(part, source.removeprefix(line).lstrip()), PATIENCE)
+        self._shown = whole
 
-    async def _put_and_keep(self, part: Part, source: str) -> None:
+    async def _put_and_keep(self, part: Part, said: str) -> None:
         await self._put(part)
-        await self._database.write(lambda connection: self._keep(connection, source))
+        await self._database.write(lambda connection: self._keep(connection, said))
 
-    def _keep(self, connection: Connection, source: str) -> None:
-        """Store what stands in the chat; where /stop came in between and could not know of it, end it as stopped."""
-        kept = outbox.keep_live(connection, self._turn, self._target, self._message_id, source)
+    def _keep(self, connection: Connection, said: str) -> None:
+        """Store what is said in the chat; where /stop came in between and could not know of it, end it as stopped."""
+        kept = outbox.keep_live(connection, self._turn, self._target, self._message_id, said)
         if kept or self._adapter.shows_rows:
             return
-        markdown = f"{source}\n\n{STOPPED}"
+        markdown = f"{said}\n\n{STOPPED}".strip()
         part = Part(self._adapter.render(markdown), markdown)
         outbox.add(connection, [Outgoing(self._target, part, self._message_id)])
 

@@ -63,7 +63,7 @@ class Prepare:
         if adapter is None or adapter.shows_rows or not message_id:
             return []
         room = adapter.limits.text - adapter.limits.measure(f"\n\n{PAUSED}")
-        markdown = f"{fit(text, max(room, 1), adapter.render)[0]}\n\n{PAUSED}"
+        markdown = f"{fit(text, max(room, 1), adapter.render)[0]}\n\n{PAUSED}".strip()
         return [Outgoing(address, Part(adapter.render(markdown), markdown), message_id)]
 
     def marked(self, part: Part, address: Address) -> Part:

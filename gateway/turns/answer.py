@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Sequence, Set
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence, Set
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,29 +19,27 @@ from gateway.agent.memory.backing.nudges import Counters
 from gateway.agent.references.attach import Attached
 from gateway.bus import lanes
 from gateway.bus.lanes import Claimed, shard_of
-from gateway.contracts.adapter import Adapter
 from gateway.contracts.model import Model
 from gateway.contracts.tool import Tools, ToolSpec
 from gateway.delivery import outbox
-from gateway.delivery.live import Live
 from gateway.delivery.outbox import Outgoing
 from gateway.delivery.prepare import LONG, Prepare
 from gateway.delivery.sender import Sender
-from gateway.delivery.typing import keep_typing
 from gateway.errors import Fenced
-from gateway.messages import Finished, Message, Notice, Progress
+from gateway.messages import Finished, Message, Progress
 from gateway.metrics import Metrics
-from gateway.sessions import store
+from gateway.sessions import compressions, store
 from gateway.sessions.cache import Cache
 from gateway.sessions.compose import user_message
 from gateway.sessions.whose import Whose
 from gateway.storage.database import Connection, Database
-from gateway.supervise import beside
 from gateway.turns.fitting import Fitting
 from gateway.turns.journal import TurnJournal
 from gateway.turns.ledger import TurnLedger
 from gateway.turns.live import UNKNOWN, Entry, LiveSession, cache_key
+from gateway.turns.notices import Wanted
 from gateway.turns.reviews import Reviews, Spoken
+from gateway.turns.showing import Chat, Shown
 from gateway.types import Address, Event, Reply, Turn
 
 NOTHING = "There is nothing to answer again."
@@ -56,11 +54,13 @@ class AnswerSettings:
     What a turn needs to know: whose home it is, and how often a live message is edited (None: never).
 
     `follow` makes the id of a session that goes on from a compressed one, None where it is compressed within itself.
+    `told` is what chats hear of that.
     """
 
     home: str
     edit_every: float | None = 1.0
     follow: Callable[[], str] | None = None
+    told: Wanted = "nothing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class AnswerRooms:
 
 @dataclass(frozen=True, slots=True)
 class _Past:
-    """What earlier attempts of this turn left: its journal, the calls it began, its live messages."""
+    """What earlier attempts of this turn left: its journal, the calls it began, its live messages, its compressions."""
 
     said: tuple[Message, ...] = ()
     started: frozenset[str] = frozenset()
@@ -104,6 +104,7 @@ class _Past:
     replaces: str = ""
     events: tuple[Event, ...] = ()
     refused: str = ""
+    compressed: tuple[tuple[int, int], ...] = ()
 
 
 class Answers:
@@ -153,8 +154,11 @@ class Answers:
             if session.version != claimed.version:
                 await self._reload(session, claimed, _Past(events=claimed.events))
             turn = await self._turn(claimed, session, claimed.events)
+            await self._rooms.fitting.engines.begin(entry, turn, fresh=claimed.fresh)
             specs = self._rooms.tools(turn, model).specs()
-            ledger = TurnLedger(self._rooms.database, claimed, session, follow=self._settings.follow)
+            ledger = TurnLedger(
+                self._rooms.database, claimed, session, follow=self._settings.follow, metrics=self._rooms.metrics
+            )
             window = self._rooms.fitting.window(entry, turn, model, specs, ledger)
             try:
                 yield Open(window, entry.engine, entry.meter, model, specs)
@@ -175,6 +179,7 @@ class Answers:
                 last,
                 lanes.of_turn(connection, last) if again else claimed.events,
                 SUMMED_UP if again and store.is_compressed(connection, last) else "",
+                tuple(compressions.won(connection, claimed.session_id, claimed.turn)),
             )
 
         return await self._rooms.database.read(job)
@@ -220,7 +225,14 @@ class Answers:
         await self._rooms.fitting.engines.begin(entry, turn, fresh=claimed.fresh)
         tools = self._rooms.tools(turn, model)
         attached = await self._said(turn, model, tools, session, past)
-        ledger = TurnLedger(self._rooms.database, claimed, session, frozenset({past.replaces}), self._settings.follow)
+        ledger = TurnLedger(
+            self._rooms.database,
+            claimed,
+            session,
+            frozenset({past.replaces}),
+            self._settings.follow,
+            self._rooms.metrics,
+        )
         work = Work(
             turn=turn,
             model=model,
@@ -231,9 +243,9 @@ class Answers:
             resumed=past.said,
             started=past.started,
         )
-        finished, live, notices = await self._run(work, past.live)
-        replies = [*(Reply(f"*{notice}*") for notice in (*attached.notices, *notices)), Reply(finished.text)]
-        parts = await self._parts(turn, replies, live)
+        shown = await self._run(work, past)
+        finished = shown.finished
+        parts = await self._parts(turn, attached.notices, shown)
         version, queues, counters = await self._store(claimed, session, work, finished, parts, past)
         session.version, session.stored = version, True
         await self._rooms.sender.wake(queues)
@@ -264,44 +276,36 @@ class Answers:
         attached = await self._rooms.attach(turn, model.window, tools.specs(), user_message(past.events))
         return replace(attached, said=await self._rooms.recall(turn, session.history, attached.said))
 
-    async def _run(self, work: Work, adopt: str) -> tuple[Finished, str, list[str]]:
-        """Let the agent speak; return what it finished with, the live message that stands, and notices."""
-        target, finished, notices = work.turn.targets[0], None, list[str]()
-        adapter = self._rooms.prepare.adapter(target)
-        live = self._live(adapter, work, target, adopt)
-        async with beside(*_beside(adapter, target, live)) as tasks:
-            async with aclosing(self._rooms.shown(self._rooms.agent.run(work))) as report:
-                async for progress in report:
-                    if isinstance(progress, Finished):
-                        finished = progress
-                    elif isinstance(progress, Notice) and progress.text not in notices:
-                        notices.append(progress.text)
-                    elif live is not None:
-                        live.feed(progress)
-            if live is not None:
-                live.stop()
-                await tasks[-1]
-        assert finished is not None
-        return finished, live.message_id if live is not None else adopt, notices
+    async def _run(self, work: Work, past: _Past) -> Shown:
+        """Let the agent speak, and the chat see it."""
+        rooms, settings, target = self._rooms, self._settings, work.turn.targets[0]
+        chat = Chat(
+            rooms.database,
+            rooms.prepare.adapter(target),
+            work.turn,
+            settings.edit_every,
+            settings.told,
+            past.live,
+            past.compressed,
+        )
+        return await chat.watch(rooms.shown(rooms.agent.run(work)))
 
-    def _live(self, adapter: Adapter | None, work: Work, target: Address, adopt: str) -> Live | None:
-        every = self._settings.edit_every
-        if adapter is None or every is None or not adapter.limits.edits:
-            return None
-        return Live(self._rooms.database, adapter, work.turn.id, target, every=every, adopt=adopt)
+    async def _parts(self, turn: Turn, notices: Sequence[str], shown: Shown) -> list[Outgoing]:
+        """Prepare what is said for every target; long answers in a thread, since cutting them may take seconds."""
+        work = partial(self._cut, turn, [*notices, *shown.notices], shown)
+        return await asyncio.to_thread(work) if len(shown.finished.text) > LONG else work()
 
-    async def _parts(self, turn: Turn, replies: Sequence[Reply], live: str) -> list[Outgoing]:
-        """Prepare the replies for every target; long ones in a thread, since cutting them may take seconds."""
-        work = partial(self._cut, turn, replies, live)
-        return await asyncio.to_thread(work) if sum(len(reply.text) for reply in replies) > LONG else work()
-
-    def _cut(self, turn: Turn, replies: Sequence[Reply], live: str) -> list[Outgoing]:
-        """Cut and render the replies; the answer's first part edits the live message of the first target."""
-        parts: list[Outgoing] = []
+    def _cut(self, turn: Turn, notices: Sequence[str], shown: Shown) -> list[Outgoing]:
+        """Cut and render; the live message of the first target becomes the line that stays, else the answer."""
+        parts, prepared = list[Outgoing](), self._rooms.prepare.parts
         for place, target in enumerate(turn.targets):
-            for reply in replies:
-                edits = live if place == 0 and reply is replies[-1] else ""
-                parts += self._rooms.prepare.parts(reply, target, edits=edits)
+            live = "" if place else shown.live
+            if shown.compressed and not place:
+                parts += prepared(Reply(shown.compressed), target, edits=live)
+                live = ""
+            for notice in notices:
+                parts += prepared(Reply(f"*{notice}*"), target)
+            parts += prepared(Reply(shown.finished.text), target, edits=live)
         return parts
 
     async def _store(
@@ -332,7 +336,7 @@ class Answers:
             if guards != session.guards:
                 store.keep_guards(connection, claimed.session_id, guards)
             store.append(connection, claimed.session_id, claimed.turn, finished.added)
-            if self._settings.edit_every is not None:
+            if self._settings.edit_every is not None or self._settings.told != "nothing":
                 outbox.end_live(connection, claimed.turn)
             lanes.done(connection, claimed.ids)
             counted = self._rooms.reviews.count(connection, work.turn, work.added, again=bool(past.replaces))
@@ -348,13 +352,3 @@ def _name(claimed: Claimed, person: str, connection: Connection) -> None:
     lanes.fence(connection, claimed.lane, claimed.generation)
     if not store.keep_person(connection, claimed.session_id, person):
         raise Fenced(f"who speaks in {claimed.lane} was erased")
-
-
-def _beside(adapter: Adapter | None, target: Address, live: Live | None) -> list[Coroutine[object, object, None]]:
-    """Return what goes on beside the loop: the typing sign, and the live message last."""
-    work: list[Coroutine[object, object, None]] = []
-    if adapter is not None:
-        work.append(keep_typing(adapter, target))
-    if live is not None:
-        work.append(live.run())
-    return work

@@ -9,6 +9,7 @@ from gateway.agent.context.guards import Guards, packed
 from gateway.bus import bindings, lanes
 from gateway.bus.lanes import Claimed
 from gateway.contracts.context import Compressed, Record
+from gateway.metrics import Metrics
 from gateway.sessions import compressions, store
 from gateway.storage.database import Connection, Database
 from gateway.turns.live import LiveSession
@@ -20,7 +21,7 @@ class TurnLedger:
     Implements `gateway.agent.context.fitted.Ledger` over the database.
 
     `without` are turns that this one replaces. `follow` makes the id of a session that goes on from a compressed one,
-    None where a session is compressed within itself.
+    None where a session is compressed within itself. `metrics` counts what was stored.
     """
 
     database: Database
@@ -28,6 +29,7 @@ class TurnLedger:
     session: LiveSession
     without: Set[str] = frozenset()
     follow: Callable[[], str] | None = None
+    metrics: Metrics | None = None
 
     async def stored(self, after: int) -> Sequence[tuple[int, str]]:
         """Return the ids of the session's rows in view after one, each with the call it is a result of."""
@@ -38,6 +40,9 @@ class TurnLedger:
         """Store what was tried; what it made is the session's from then on."""
         await self.database.write(lambda connection: self._keep(connection, record, done, packed(guards), prompt))
         self.session.guards = packed(guards)
+        if self.metrics is not None:
+            before, after = record.tokens
+            self.metrics.count_compression(record.outcome, record.seconds, before - after)
 
     def _keep(self, connection: Connection, record: Record, done: Compressed | None, guards: str, prompt: str) -> None:
         claimed, id = self.claimed, self.claimed.session_id

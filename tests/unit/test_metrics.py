@@ -42,6 +42,18 @@ def test_counts_appear_under_our_prefix_with_their_labels() -> None:
     assert found["hermes_gateway_leases_held"] == 64
 
 
+def test_compressions_are_counted_with_what_they_took_off() -> None:
+    metrics = Metrics()
+    metrics.count_compression("summary", 4.0, 53_000)
+    metrics.count_compression("kept", 2.0, 0)
+    metrics.count_compression("fallback", 0.2, -10)
+    found = samples(metrics)
+    outcomes = ("summary", "kept", "fallback")
+    assert [found[f"hermes_gateway_compressions_total outcome={outcome}"] for outcome in outcomes] == [1, 1, 1]
+    assert found["hermes_gateway_compression_seconds_sum"] == 6.2
+    assert found["hermes_gateway_compression_tokens_saved_total"] == 53_000
+
+
 def test_the_cache_is_asked_each_time_somebody_reads() -> None:
     metrics, figures = Metrics(), CacheFigures(entries=1, bytes=10, hits=2, misses=3, evictions=4)
     metrics.watch_cache(lambda: figures)
