@@ -22,8 +22,8 @@ SCORED_CHARS = 4000
 """Characters at the beginning of a candidate that are read."""
 WINDOWS = (20_000, 160_000)
 """On Postgres that many of the newest messages are looked through first, since its index has no order."""
-UNDONE = ("retry", "undo")
-"""Kinds of views that take back what was said; the others only keep it from the model."""
+COMPRESSION = "compression"
+"""The kind of a view that only keeps what was said from the model; all others take it back."""
 DAY = 86_400.0
 _NEVER = 1 << 62
 
@@ -101,8 +101,8 @@ _POSTGRES = (
 )
 _IN_TIME = "(m.created >= :since AND (:until = 0 OR m.created < :until))"
 _NOT_UNDONE = (
-    "NOT EXISTS (SELECT 1 FROM view_rows r JOIN views v ON v.id = r.view WHERE r.message = c.rowid AND v.undone = 0"
-    f" AND v.kind IN ({', '.join(repr(kind) for kind in UNDONE)}))"
+    "NOT EXISTS (SELECT 1 FROM view_rows r JOIN views v ON v.id = r.view"
+    f" WHERE r.message = c.rowid AND v.undone = 0 AND v.kind <> '{COMPRESSION}')"
 )
 _NOT_SEEN = (
     "c.rowid NOT IN (SELECT m.id FROM messages m WHERE m.session_id = :besides AND m.id NOT IN"

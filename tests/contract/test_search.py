@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, func, insert, select, text, update
+from alembic import command
+from alembic.config import Config
+from pydantic import TypeAdapter
+from sqlalchemy import Connection, create_engine, func, insert, select, text, update
 
 from gateway.access import people
 from gateway.messages import Message, ToolCall
 from gateway.sessions import store
 from gateway.sessions.search.index import catch_up, keep_up
 from gateway.sessions.search.query import QueryError
-from gateway.storage import erase
+from gateway.storage import erase, open_database
 from gateway.storage.clock import now
 from gateway.storage.database import Database
+from gateway.storage.migrate import FOLDER
+from gateway.storage.packing import pack
 from gateway.storage.tables import identities, messages, participants, unindexed, view_rows, views
+from gateway.storage.tables import people as people_table
+from gateway.types import Address, Event, Sender
 from tests.contract.said import GROUP, OTHER_GROUP, Talks, private
 
 TICKET = "ticket #77 in lib/app.py, mail bob@example.org, can't, 75%, why? $9 x;y C++ [z] root@box"
@@ -230,7 +237,7 @@ async def test_what_was_undone_is_never_found_and_what_was_compressed_is_marked(
 def _compress(connection: Connection, session: str, turns: Sequence[str] = ()) -> None:
     """Take a session's messages out of view as a compression does: all of them, or those of some turns."""
     view = connection.execute(
-        insert(views).values(session_id=session, kind="compression", created=now()).returning(views.c.id)
+        insert(views).values(session_id=session, kind=store.COMPRESSION, created=now()).returning(views.c.id)
     ).scalar_one()
     old = select(messages.c.id).where(messages.c.session_id == session)
     ids = connection.execute(old.where(messages.c.turn.in_(turns)) if turns else old).scalars()
@@ -377,3 +384,55 @@ async def test_the_files_hold_nothing_of_who_was_forgotten(tmp_path: Path, talks
     terms = "SELECT count(*) FROM message_words_data WHERE instr(block, CAST('quagga' AS BLOB))"
     assert await talks.database.read(lambda connection: connection.execute(text(terms)).scalar_one()) == 0
     assert await talks.texts("something", "bob") == ["something of Bob's"]
+
+
+# --- after an upgrade
+
+
+async def test_what_was_said_before_the_upgrade_is_found_and_its_group_by_who_spoke_there(
+    database_url: str, tmp_path: Path
+) -> None:
+    await asyncio.to_thread(partial(_at, database_url, "0005_compressions", _old_rows))
+    async with open_database(database_url, tmp_path) as database:
+        talks = Talks(database, {"bob", "old", "club"})
+        assert await talks.texts("tulip", "bob") == ["an old tulip"]
+        await database.write(lambda connection: connection.execute(insert(people_table).values(id="bob", role="")))
+        await database.write(
+            lambda connection: connection.execute(insert(identities).values(account="fake:bob", person="bob"))
+        )
+        assert sorted(await talks.texts("tulip", "bob")) == ["an old tulip", "the club's old tulip"]
+        assert await talks.texts("tulip", "ann") == []
+        await talks.say("a new tulip", by="bob", session="old")
+        assert len(await talks.texts("tulip", "bob")) == 3
+
+
+def _at(url: str, revision: str, job: Callable[[Connection], None]) -> None:
+    """Make a database of an older schema, and rows in it."""
+    engine = create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.begin() as connection:
+        config = Config()
+        config.set_main_option("script_location", str(FOLDER))
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+        job(connection)
+    engine.dispose()
+
+
+def _old_rows(connection: Connection) -> None:
+    event = pack(TypeAdapter(Event), Event(id="e1", origin=Address(platform="fake", chat="club"), sender=Sender("bob")))
+    for statement, values in (
+        ("INSERT INTO lanes (key, shard) VALUES (:lane, 1)", {"lane": GROUP}),
+        ("INSERT INTO sessions (id, lane, person, created) VALUES ('club', :lane, '', 0)", {"lane": GROUP}),
+        ("INSERT INTO sessions (id, lane, person, created) VALUES ('old', :lane, 'bob', 0)", {"lane": private("bob")}),
+        (
+            "INSERT INTO inbox (lane, event_key, event, role, state, created, turn)"
+            " VALUES (:lane, 'e1', :event, 'member', 'done', 0, 't1')",
+            {"lane": GROUP, "event": event},
+        ),
+        (
+            "INSERT INTO messages (session_id, turn, role, text, created) VALUES"
+            " ('club', 't1', 'user', 'the club''s old tulip', 0), ('old', 't0', 'user', 'an old tulip', 0)",
+            {},
+        ),
+    ):
+        connection.execute(text(statement), values)

@@ -8,10 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection, select
 
 from gateway.contracts.model import Completed
 from gateway.messages import Message, ToolCall
 from gateway.sessions.settings import SharingSettings
+from gateway.storage.tables import participants
 from gateway.types import ChatType
 from tests.fakes.model import DrivenModel
 from tests.flow.conftest import House
@@ -72,6 +74,10 @@ def results(told: str) -> dict[str, Any]:
     return found
 
 
+def spoke(connection: Connection) -> list[str]:
+    return list(connection.execute(select(participants.c.account)).scalars())
+
+
 async def test_what_was_said_in_an_earlier_conversation_is_found_read_and_listed(house: House) -> None:
     async with house.running():
         await tell(house, "我们上周讨论了备份失败的原因", "ann")
@@ -113,6 +119,7 @@ async def test_who_spoke_in_a_group_finds_it_in_private_and_nothing_private_in_t
     async with house.running():
         await tell(house, "Ann's own tulip", "ann")
         await tell(house, "the club's tulip", "club", sender="ann", **GROUP)
+        assert await house.database.read(spoke) == ["fake:ann"]
         await tell(house, "/new", "ann")
         found = results(await look(house, "ann", query="tulip", role_filter="user"))
         assert len(found["results"]) == 2

@@ -14,7 +14,7 @@ from gateway.sessions.search.rank import scores
 from gateway.sessions.search.scope import Scope, numbers
 from gateway.sessions.search.snippet import snippet
 from gateway.storage.clock import now
-from gateway.storage.matches import UNDONE, Candidate, Wanted, candidates
+from gateway.storage.matches import COMPRESSION, Candidate, Wanted, candidates
 from gateway.storage.tables import messages, sessions, view_rows, views
 
 Order = Literal["best", "newest", "oldest"]
@@ -113,5 +113,5 @@ def _hits(
 def states_of(connection: Connection, ids: Sequence[int]) -> dict[int, State]:
     """Return the state of those of the messages that are out of view, all of them by a compression."""
     query = select(view_rows.c.message).join(views, views.c.id == view_rows.c.view)
-    query = query.where(view_rows.c.message.in_(ids), views.c.undone == 0, views.c.kind.not_in(UNDONE))
+    query = query.where(view_rows.c.message.in_(ids), views.c.undone == 0, views.c.kind == COMPRESSION)
     return dict.fromkeys(connection.execute(query).scalars(), "compressed")

@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, func, select
 
 from gateway.sessions.search.find import State, states_of
 from gateway.sessions.search.scope import Scope, within
-from gateway.storage.matches import UNDONE
+from gateway.storage.matches import COMPRESSION
 from gateway.storage.tables import messages, sessions, view_rows, views
 
 
@@ -98,7 +98,7 @@ def _there(session_id: str, roles: Sequence[str]) -> ColumnElement[bool]:
     undone = (
         select(view_rows.c.message)
         .join(views, views.c.id == view_rows.c.view)
-        .where(views.c.session_id == session_id, views.c.undone == 0, views.c.kind.in_(UNDONE))
+        .where(views.c.session_id == session_id, views.c.undone == 0, views.c.kind != COMPRESSION)
     )
     here = (messages.c.session_id == session_id) & messages.c.id.not_in(undone)
     return here & messages.c.role.in_(roles) if roles else here
