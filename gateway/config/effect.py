@@ -20,6 +20,7 @@ IN_EFFECT = tuple(
     memory.memory_enabled memory.user_profile_enabled memory.memory_char_limit memory.user_char_limit
     memory.write_approval memory.scope memory.nudge_interval memory.flush_min_turns
     memory.provider memory.holographic.* memory.mem0.* memory.honcho.* memory.plugin plugins.allow
+    context.engine compression.* auxiliary.compression.*
     auxiliary.background_review.* display.memory_notifications
     gateway.* streaming.* access.allow_all access.owners delivery.* log.* web.*
     """.split()  # noqa: SIM905 (a table, to be read)

@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import BaseModel, ValidationError
 
+from gateway.agent.context.threshold import too_high
 from gateway.config import document, effect, legacy, overlay
 from gateway.config.node import Branch, ConfigErrors, Entry, Items, Leaf, Node, Origin, find, put, said
 from gateway.config.platforms import OURS, Account, Found, Types, accounts, check_names, discover, names_in, whole
@@ -162,6 +163,7 @@ def _checked(
     built = _built(known.types)
     found.warnings += [f"platforms.{name}: its adapter cannot be loaded: {why}" for name, why in known.broken.items()]
     effect.warn_of_idle(tree, root, built, found.warnings.append)
+    found.warnings += _high(tree, settings) if settings is not None else []
     if settings is None or found.problems:
         raise found.errors()
     return Config(
@@ -176,6 +178,12 @@ def _checked(
         color=_color(variables),
         variables={variable.name: variable.value for variable in variables},
     )
+
+
+def _high(tree: Branch, settings: Settings) -> list[str]:
+    """Warn of a threshold that leaves no room, where it was set."""
+    told = {path: (find(tree, path), why) for path, why in too_high(settings.compression).items()}
+    return [f"{_origin(at.node, at.key)}: {said(path)}: {why}" for path, (at, why) in told.items() if at is not None]
 
 
 def _password(web: WebSettings, home: Home) -> frozenset[str]:

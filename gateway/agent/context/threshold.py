@@ -72,16 +72,16 @@ def too_small(limit: Threshold, fixed: int) -> str:
     )
 
 
-def too_high(settings: CompressionSettings) -> list[str]:
-    """Name the shares that leave a request no room to grow before the window is full."""
-    shares = {"compression.threshold": settings.threshold} | {
-        f"compression.model_thresholds.{name}": share for name, share in settings.model_thresholds.items()
-    }
-    return [
-        f"{name}: {share:g} is above {MOST:g}: an answer or a tool's result may not fit before compression begins"
-        for name, share in shares.items()
+def too_high(settings: CompressionSettings) -> dict[tuple[str, ...], str]:
+    """Name the shares that leave a request no room to grow before the window is full, by the path of the setting."""
+    shares: dict[tuple[str, ...], float] = {("threshold",): settings.threshold}
+    shares |= {("model_thresholds", name): share for name, share in settings.model_thresholds.items()}
+    return {
+        ("compression", *path): f"{share:g} is above {MOST:g}: an answer, or what a tool returns, may not fit before"
+        f" compression begins; {MOST:g} or less leaves room"
+        for path, share in shares.items()
         if share > MOST
-    ]
+    }
 
 
 def _share(settings: CompressionSettings, model: str) -> float:
