@@ -32,7 +32,7 @@ from gateway.types import Turn
 NAME = "session_search"
 SECONDS = 10.0
 """How long a search may take."""
-ROOM = 6000
+ROOM = 4500
 """Characters of what was said that one answer shows, divided among its messages."""
 LEAST, MOST = 60, 4000
 """Characters that are shown of one message."""
