@@ -19,8 +19,10 @@ from gateway.storage.tables import facts, messages, sessions, unindexed
 from gateway.storage.text import Terms, findable, terms_of
 from gateway.storage.upsert import upsert
 
-PART_TERMS, OVERLAP = 4000, 50
-"""Terms in one row of Postgres, whose positions end at 16,383 and of which it keeps 256 a term (its manual, 12.11)."""
+PART_TERMS, OVERLAP = 3000, 50
+"""
+Terms in one row of Postgres, where positions end at 16,383, 256 of a term are kept and all must fit 1 MB (manual, 12.11).
+"""
 TIDYING = "search_tidying"
 """The fact that something was taken out of the index of SQLite, whose files keep its words until they are merged."""
 TIDY_PAGES = 200
@@ -109,12 +111,13 @@ def _columns(said: Said) -> dict[str, Any]:
 
 
 def _parts(said: Said) -> Iterator[dict[str, Any]]:
-    words = said.terms.words
-    fixed = [quoted(f"@{said.scope}"), quoted(f"={said.role}"), *(quoted(f"/{one}") for one in said.terms.letters)]
+    words, letters = said.terms.words, set(said.terms.letters)
+    whose = (quoted(f"@{said.scope}"), quoted(f"={said.role}"))
     for part, first in enumerate(range(0, max(1, len(words)), PART_TERMS)):
         chosen = words[first : first + PART_TERMS + OVERLAP]
         placed = (f"{quoted(word)}:{place}" for place, word in enumerate(chosen, 1))
-        yield {"id": said.id, "part": part, "words": " ".join((*fixed, *placed))}
+        single = (quoted(f"/{letter}") for letter in letters.intersection("".join(chosen)))
+        yield {"id": said.id, "part": part, "words": " ".join((*whose, *single, *placed))}
 
 
 # --- out

@@ -159,6 +159,18 @@ async def test_a_very_long_message_is_found_by_its_last_words(talks: Talks) -> N
     assert ">>>needle<<< here" in hit.snippet
 
 
+async def test_no_message_is_too_much_for_the_index(talks: Talks) -> None:
+    letters = [chr(0x10400 + number) for number in range(40)]
+    words = ("".join(random.Random(number).choices(letters, k=64)) for number in range(4000))
+    await talks.say(
+        " ".join(words), "".join(map(chr, range(0x4E00, 0x9FFF))), "".join(map(chr, range(0x20000, 0x2A6D0)))
+    )
+    await talks.say("tulip")
+    assert await talks.texts("tulip") == ["tulip"]
+    assert len((await talks.find("丁丂")).hits) == 1
+    assert len((await talks.find("\U0002a6c0")).hits) == 1
+
+
 async def test_of_what_a_tool_brought_the_beginning_and_the_end_are_found(talks: Talks) -> None:
     await talks.say(f"alpha {'x ' * 5000} middle {'y ' * 5000} omega", role="tool")
     assert len(await talks.texts("alpha omega")) == 1
