@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from functools import partial
 
@@ -32,15 +33,15 @@ async def _context(rooms: ContextRooms, asked: Asked) -> Said:
     if asked.claimed is None or asked.claimed.fresh:
         return Said(NOTHING_SAID)
     async with rooms.live(asked.claimed) as open:
-        return Said("\n".join(f"- {line}" for line in _lines(rooms, open)))
+        conversation = open.window.conversation
+        filled = await asyncio.to_thread(open.measure.fill, conversation.prompt, conversation.rows)
+        return Said("\n".join(f"- {line}" for line in _lines(rooms, open, filled)))
 
 
-def _lines(rooms: ContextRooms, open: Open) -> list[str]:
-    conversation, window = open.window.conversation, open.model.window
-    filled = open.measure.fill(conversation.prompt, conversation.rows)
+def _lines(rooms: ContextRooms, open: Open, filled: Filling) -> list[str]:
+    guards, window = open.window.conversation.guards, open.model.window
     total = open.window.tokens
     counted = f"; the endpoint counted {open.meter.counted:,} last" if open.meter.counted else ""
-    guards = conversation.guards
     return [
         f"Window of {open.model.name}: about {short(total)} of {short(window)} tokens ({total / window:.0%}){counted}",
         *kinds(filled),

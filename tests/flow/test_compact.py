@@ -17,6 +17,7 @@ from gateway.contracts.tool import ToolSpec
 from gateway.llm.faults import ModelUnknown
 from gateway.messages import Message
 from gateway.sessions import store
+from gateway.sessions.settings import SharingSettings
 from gateway.storage.database import Connection
 from gateway.types import ChatType
 from tests.fakes.counting import CountingModel
@@ -225,6 +226,21 @@ async def test_a_stop_while_compact_works_leaves_the_conversation_as_it_was(hous
     assert "[stopped]" not in seen(house)
 
 
+async def test_a_compact_whose_process_died_is_done_by_the_next_one_once(small: House) -> None:
+    writer = Waiting()
+    small.writers.append(writer)
+    async with small.running(kill=True) as chat:
+        await talk(chat, 0, 20)
+        chat.say("/compact")
+        await writer.begun.wait()
+    writer.gate.set()
+    async with small.running() as chat:
+        await chat.sees("Compressed: ")
+        listed = await say(chat, "/compaction")
+    assert listed.startswith("- 1: ")
+    assert sum("Compressed: " in text for text in chat.texts()) == 1
+
+
 class Waiting(CountingModel):
     """Writes summaries once its gate is open."""
 
@@ -351,15 +367,20 @@ async def test_undo_with_words_behind_it_or_other_words_is_explained(small: Hous
         assert "/compaction undo takes the newest compression back" in chat.texts()[-1]
 
 
-async def test_in_a_group_anybody_compresses_and_nobody_is_shown_the_summary(small: House) -> None:
+async def test_in_a_group_that_shares_its_conversation_anybody_compresses_it_and_nobody_is_shown_the_summary(
+    small: House,
+) -> None:
+    small.change(sharing=SharingSettings(group_sessions_per_user=False))
     async with small.running() as chat:
         for number in range(20):
             chat.say(f"{PARAGRAPH} #{number}", "team", sender="ann", kind=ChatType.GROUP)
             await chat.sees(f"heard {number}", "team")
         said = await say(chat, "/compact", "team", sender="bob", kind=ChatType.GROUP)
         shown = await say(chat, "/compaction show", "team", sender="ann", kind=ChatType.GROUP)
-    assert said.startswith(("Compressed: ", "Nothing has been said"))
+        undone = await say(chat, "/compaction undo", "team", sender="bob", kind=ChatType.GROUP)
+    assert said.startswith("Compressed: ")
     assert "private chats only" in shown
+    assert undone.startswith("Taken back (")
 
 
 # --- /retry and /context
