@@ -16,9 +16,10 @@ from gateway.agent.loop import Agent
 from gateway.agent.memory.approve import Approvals
 from gateway.agent.memory.backing.queues import Desk
 from gateway.agent.memory.manager import MemoryManager
-from gateway.agent.memory.scopes import Owner
+from gateway.agent.memory.scopes import HOME, Owner
 from gateway.agent.prompt import system_prompt
 from gateway.agent.tools.workspace import remove_folders
+from gateway.app.fits import crowded
 from gateway.app.listening import Listening
 from gateway.app.process import Duties, Mind, Plan
 from gateway.app.remember import Remember, open_memories
@@ -59,7 +60,7 @@ from gateway.turns.fitting import Fitting
 from gateway.turns.live import Entry
 from gateway.turns.notices import wanted
 from gateway.turns.reviews import ReviewRooms, Reviews
-from gateway.types import Event, Turn
+from gateway.types import Event, Role, SessionKey, Turn
 
 log = logging.getLogger(__name__)
 
@@ -106,6 +107,8 @@ class Gateway(Resource):
             await enter(adapter)
         manager = await enter(MemoryManager(self._mind.provider() if works else None))
         self._build(desk, manager)
+        if works and (problem := await self._crowded()):
+            log.warning("%s", problem)
 
     def _build(self, desk: Desk, manager: MemoryManager) -> None:
         """Put the rooms together, from the floor up."""
@@ -302,6 +305,21 @@ class Gateway(Resource):
         more = self.remember.tools(turn)
         more = self._with_search(more) if turn.person else more
         return self._mind.tools(turn.role, model, self._with_engine(more))
+
+    async def _crowded(self) -> str:
+        """Say that prompt and tools of a private chat of the owner leave no room in the default model's window."""
+        whose, model = Whose(person=LOCAL, notes=str(HOME)), self._mind.model("")
+        turn = Turn(
+            id="",
+            session=SessionKey(""),
+            session_id="",
+            events=(),
+            role=Role.OWNER,
+            person=whose.person,
+            notes=whose.notes,
+        )
+        prompt = system_prompt(identity=self.plan.identity, notes=await self.remember.snapshot(whose))
+        return crowded(self.plan.compression, model, prompt, self._tools(turn, model).specs())
 
     def _engine_tools(self) -> Tools:
         """Ask an engine once what tools those of all live sessions offer."""

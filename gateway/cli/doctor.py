@@ -61,7 +61,7 @@ def doctor(output: Output) -> int:
 
 async def _examine(home: Home) -> tuple[Report, Redactor]:
     """Check what can be checked: without a valid configuration that is little."""
-    from gateway.cli.checks import machine, notes, of_config, services
+    from gateway.cli.checks import context, machine, notes, of_config, services
     from gateway.config import load
     from gateway.errors import ConfigError
     from gateway.log.redact import Redactor
@@ -83,6 +83,8 @@ async def _examine(home: Home) -> tuple[Report, Redactor]:
     for name, check in {
         "web": machine.check_port(config, standing),
         "model": services.check_models(config),
+        "window": context.check_window(config),
+        "context engine": context.check_engine(config),
         "platforms": services.check_accounts(config, standing),
         "deliveries": machine.check_given_up(standing),
         "terminal": machine.check_terminal(config),

@@ -237,3 +237,20 @@ async def test_a_tool_of_an_engine_that_is_called_as_one_of_ours_is_refused(
         await tell(small, "please look", shows="result: looked at the sea")
     warning = "context engine: a tool of mine is left out: memory is the name of a tool of the gateway"
     assert [record.getMessage() for record in caplog.records].count(warning) == 1
+
+
+async def test_a_prompt_that_leaves_no_room_in_the_window_is_said_at_the_start_with_the_figures(
+    small: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    small.change(identity="You are very careful with the garden. " * 800)
+    async with small.running():
+        pass
+    (warning,) = [record.getMessage() for record in caplog.records if "take about" in record.getMessage()]
+    assert warning.startswith("driven: the system prompt and the tools take about ")
+    assert "of 8,000 tokens, and compression begins at 6,800: take a model with a larger window" in warning
+
+
+async def test_a_prompt_that_leaves_room_is_no_matter(small: House, caplog: pytest.LogCaptureFixture) -> None:
+    async with small.running():
+        pass
+    assert not [record for record in caplog.records if "take about" in record.getMessage()]

@@ -75,7 +75,7 @@ def _plugin(chosen: Chosen, warn: Warn) -> tuple[Make[ContextEngine], Mapping[st
     if name not in found:
         there = ", ".join((OURS, *sorted(found.keys() - {OURS})))
         place = chosen.home / "plugins" / KIND.folder / "NAME"
-        raise ConfigError(f"there is no engine {name!r}", hint=f"there are {there}; a plugin belongs into {place}")
+        raise ConfigError(f"there is no engine {name!r}", hint=f"there are {there}, and a plugin belongs into {place}")
     if name not in chosen.allow:
         raise ConfigError(f"the plugin {name} is not allowed", hint="add its name to plugins.allow")
     own = own_file(chosen.home / f"{name}.json")

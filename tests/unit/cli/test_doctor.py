@@ -396,6 +396,37 @@ def test_a_memory_plugin_that_breaks_is_found(console: Console, settings: dict[s
 
 
 @pytest.mark.parametrize(
+    ("allow", "problem", "mend"),
+    [
+        ([], "the plugin mine is not allowed", "add its name to plugins.allow"),
+        (["mine"], "the plugin mine failed to load: RuntimeError: boom", "mend it, and start the gateway again"),
+    ],
+)
+def test_a_context_engine_that_cannot_be_used_is_found(
+    console: Console, settings: dict[str, Any], examine: Examine, allow: list[str], problem: str, mend: str
+) -> None:
+    folder = console.home / "plugins" / "context_engine" / "mine"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text("def create(settings, home): raise RuntimeError('boom')", "utf-8")
+    ran = examine({**settings, "context": {"engine": "mine"}, "plugins": {"allow": allow}})
+    finding = found(ran, "context engine")
+    assert finding["problem"] == f"context.engine: {problem}"
+    assert finding["mend"] == mend
+    assert "the compressor stands in" in finding["why"]
+
+
+def test_a_window_that_prompt_and_tools_fill_is_found_with_the_figures(
+    console: Console, settings: dict[str, Any], examine: Examine
+) -> None:
+    console.home.mkdir()
+    (console.home / "SOUL.md").write_text("You are very careful with the garden. " * 500, "utf-8")
+    model = {**settings["model"], "context_length": 4096}
+    finding = found(examine({**settings, "model": model}), "window")
+    assert "of 4,096 tokens, and compression begins at 3,481" in finding["problem"]
+    assert finding["mend"].startswith("take a model with a larger window")
+
+
+@pytest.mark.parametrize(
     ("content", "words"),
     [(b"Likes na\xefve art\n", "MEMORY.md is damaged"), (b"- much\n" * 500, "3,499 of 2,200 characters")],
 )

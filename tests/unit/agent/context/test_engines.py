@@ -126,7 +126,7 @@ def test_for_an_unknown_name_the_compressor_stands_in_and_it_is_told_what_there_
     assert isinstance(opened.engine, Compressor)
     place = tmp_path / "plugins" / "context_engine" / "NAME"
     assert opened.warnings == [
-        f"context.engine: there is no engine {name!r}; there are compressor, mine; a plugin belongs into {place}"
+        f"context.engine: there is no engine {name!r}; there are compressor, mine, and a plugin belongs into {place}"
         "; the compressor stands in for it"
     ]
 

@@ -1,0 +1,46 @@
+"""Whether prompt and tools leave a conversation room in the default model's window: said at start, and by doctor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+
+from gateway.agent.context.settings import CompressionSettings
+from gateway.agent.context.threshold import threshold, too_small
+from gateway.agent.memory.backing.files import FileBacking
+from gateway.agent.memory.backing.queues import Desk
+from gateway.agent.memory.memories import limits_of
+from gateway.agent.memory.store import NotesStore
+from gateway.agent.prompt import system_prompt
+from gateway.app.looking import looking
+from gateway.app.plan import plan_of
+from gateway.contracts.model import Model
+from gateway.contracts.tool import ToolSpec
+from gateway.llm.tokens.messages import estimate, estimate_tools
+from gateway.messages import Message
+from gateway.rooms import Rooms
+
+
+def crowded(settings: CompressionSettings, model: Model, prompt: str, specs: Sequence[ToolSpec]) -> str:
+    """Say that what goes with every request leaves no room, with the figures; "" where it does."""
+    if not settings.enabled:
+        return ""
+    limit = threshold(settings, model.name, model.window, model.max_tokens)
+    problem = too_small(limit, estimate(Message("system", prompt)) + estimate_tools(specs))
+    return f"{model.name}: {problem}" if problem else ""
+
+
+async def foreseen(rooms: Rooms) -> str:
+    """Say the same of a gateway that does not run, as far as it can be known; `rooms` need not be open."""
+    config, settings = rooms.config, rooms.config.settings
+    async with looking(rooms, "") as looked, Desk() as desk:
+        notes = ""
+        if settings.gateway.database.startswith("sqlite"):
+            folder = config.home.memories
+            store = NotesStore(str(folder), FileBacking(folder, desk), limits_of(settings.memory), _nothing)
+            notes = await store.snapshot()
+        prompt = system_prompt(identity=plan_of(config).identity, notes=notes)
+        return crowded(settings.compression, looked.measure.model, prompt, looked.measure.specs)
+
+
+async def _nothing() -> Set[str]:
+    return frozenset()
