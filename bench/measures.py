@@ -16,7 +16,7 @@ from pathlib import Path
 import aiohttp
 from sqlalchemy import insert
 
-from bench.context import prune, summary_prompt
+from bench.context import compress, prune, summary_prompt
 from bench.house import ENVIRONMENT, Running, fdatasync_ms, home, model_settings, resident, webhook_gateway
 from bench.notes import notes_one, notes_processes
 from bench.scan import threat_scan
@@ -291,6 +291,7 @@ MEASURES: dict[str, Callable[[], Awaitable[Figures]]] = {
         token_estimate,
         prune,
         summary_prompt,
+        compress,
         search_sqlite,
         search_postgres,
     )

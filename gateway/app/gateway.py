@@ -227,6 +227,7 @@ class Gateway(Resource):
                 self._mind.writers,
                 self.remember.before_compression,
                 self._renewed,
+                self.remember.followed,
                 engines=self.engines,
             ),
         )

@@ -152,6 +152,11 @@ class Remember:
             return ""
         return await self.manager.pre_compress(said, scope)
 
+    def followed(self, turn: Turn, session_id: str) -> None:
+        """Let the provider hear that a compressed conversation goes on under another id."""
+        if self.manager.name and (scope := scope_of(turn)) is not None:
+            self.manager.session_switched(session_id, scope, reason="compression")
+
     async def begun(self, event: Event, session: LiveSession) -> None:
         """Let the provider hear that the conversation before this one in the same place is over."""
         if not (self.manager.name and session.whose.notes):

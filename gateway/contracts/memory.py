@@ -90,7 +90,11 @@ class MemoryProvider(Resource, ABC):
         return
 
     async def on_session_switch(self, new_session_id: str, scope: Scope, *, reason: str) -> None:
-        """Hear that the conversation of `scope` goes on under another id; `reason` is new, resume, branch or reset."""
+        """
+        Hear that the conversation of `scope` goes on under another id.
+
+        `reason` is new, resume, branch, reset or compression.
+        """
         return
 
     async def on_session_reset(self, scope: Scope) -> None:

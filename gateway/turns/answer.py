@@ -42,6 +42,8 @@ from gateway.turns.reviews import Reviews, Spoken
 from gateway.turns.showing import Chat, Shown
 from gateway.types import Address, Event, Reply, Turn
 
+MANY = 500
+"""Messages that are put together in a thread: to look at more takes the loop too long."""
 NOTHING = "There is nothing to answer again."
 SUMMED_UP = (
     "A summary stands for a part of that turn. Send /compaction undo to have it back as it was said, and then /retry."
@@ -156,14 +158,17 @@ class Answers:
             turn = await self._turn(claimed, session, claimed.events)
             await self._rooms.fitting.engines.begin(entry, turn, fresh=claimed.fresh)
             specs = self._rooms.tools(turn, model).specs()
-            ledger = TurnLedger(
-                self._rooms.database, claimed, session, follow=self._settings.follow, metrics=self._rooms.metrics
-            )
+            ledger = self._ledger(claimed, session, turn, "")
             window = self._rooms.fitting.window(entry, turn, model, specs, ledger)
             try:
                 yield Open(window, entry.engine, entry.meter, model, specs)
             finally:
                 session.version = UNKNOWN  # what a command stores is another version in any case
+
+    def _ledger(self, claimed: Claimed, session: LiveSession, turn: Turn, replaces: str) -> TurnLedger:
+        followed = partial(self._rooms.fitting.followed, turn)
+        rooms, without = self._rooms, frozenset({replaces})
+        return TurnLedger(rooms.database, claimed, session, without, self._settings.follow, followed, rooms.metrics)
 
     async def _past(self, claimed: Claimed, *, again: bool) -> _Past:
         if not claimed.again and not again:
@@ -216,7 +221,8 @@ class Answers:
             lambda connection: store.load(connection, claimed.session_id, without=without)
         )
         prompt = stored.prompt or session.prompt or await self._rooms.prompt(claimed.events[-1], session.whose)
-        session.read(replace(stored, prompt=prompt), claimed.version, open_end=bool(past.said))
+        read = partial(session.read, replace(stored, prompt=prompt), claimed.version, open_end=bool(past.said))
+        await asyncio.to_thread(read) if len(stored.rows) > MANY else read()
         session.stored = bool(stored.prompt)
 
     async def _speak(self, claimed: Claimed, entry: Entry, model: Model, past: _Past) -> str:
@@ -225,14 +231,7 @@ class Answers:
         await self._rooms.fitting.engines.begin(entry, turn, fresh=claimed.fresh)
         tools = self._rooms.tools(turn, model)
         attached = await self._said(turn, model, tools, session, past)
-        ledger = TurnLedger(
-            self._rooms.database,
-            claimed,
-            session,
-            frozenset({past.replaces}),
-            self._settings.follow,
-            self._rooms.metrics,
-        )
+        ledger = self._ledger(claimed, session, turn, past.replaces)
         work = Work(
             turn=turn,
             model=model,
@@ -246,7 +245,7 @@ class Answers:
         shown = await self._run(work, past)
         finished = shown.finished
         parts = await self._parts(turn, attached.notices, shown)
-        version, queues, counters = await self._store(claimed, session, work, finished, parts, past)
+        version, queues, counters = await self._store(claimed, ledger, work, finished, parts, past)
         session.version, session.stored = version, True
         await self._rooms.sender.wake(queues)
         self._rooms.metrics.count_model(finished.usage, max(1, finished.calls), failed=bool(finished.problem))
@@ -311,14 +310,14 @@ class Answers:
     async def _store(
         self,
         claimed: Claimed,
-        session: LiveSession,
+        ledger: TurnLedger,
         work: Work,
         finished: Finished,
         parts: Sequence[Outgoing],
         past: _Past,
     ) -> tuple[int, list[str], Counters | None]:
         """Store the end of the turn: messages, parts, events done, counters. All of it or nothing."""
-
+        session = ledger.session
         guards = packed(session.conversation.guards)
         state = "failed" if finished.problem else "done"
         ending = Ending(state, work.model.name, finished.usage, finished.calls, finished.problem, finished.fault)
@@ -334,7 +333,7 @@ class Answers:
             if session.whose.person and not session.whose.alone:
                 store.take_part(connection, claimed.session_id, {event.account for event in work.turn.events})
             if guards != session.guards:
-                store.keep_guards(connection, claimed.session_id, guards)
+                store.keep_guards(connection, ledger.current, guards)
             store.append(connection, claimed.session_id, claimed.turn, finished.added)
             if self._settings.edit_every is not None or self._settings.told != "nothing":
                 outbox.end_live(connection, claimed.turn)

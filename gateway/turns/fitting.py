@@ -28,7 +28,8 @@ class Fitting:
 
     `engine` makes the engine of a live session, `writers` names the models that write summaries for a conversation
     with a model. `remembered` asks a memory service what must be kept, `renewed` returns a prompt as it should be
-    after a compression. `engines` tells the engines what happens around turns.
+    after a compression, `followed` hears under which id a conversation goes on. `engines` tells the engines what
+    happens around turns.
     """
 
     settings: CompressionSettings
@@ -36,6 +37,7 @@ class Fitting:
     writers: Callable[[str], Sequence[Model]]
     remembered: Callable[[Turn, Sequence[Message]], Awaitable[str]]
     renewed: Callable[[Event, Whose, str], Awaitable[str]]
+    followed: Callable[[Turn, str], None] = lambda turn, child: None
     calibrations: Calibrations = field(default_factory=Calibrations)
     engines: Engines = field(default_factory=Engines)
 

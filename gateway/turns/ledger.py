@@ -15,13 +15,14 @@ from gateway.storage.database import Connection, Database
 from gateway.turns.live import LiveSession
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TurnLedger:
     """
     Implements `gateway.agent.context.fitted.Ledger` over the database.
 
     `without` are turns that this one replaces. `follow` makes the id of a session that goes on from a compressed one,
-    None where a session is compressed within itself. `metrics` counts what was stored.
+    None where a session is compressed within itself; `child` is then the id it has from the next turn on, of which
+    `followed` hears. `metrics` counts what was stored.
     """
 
     database: Database
@@ -29,7 +30,14 @@ class TurnLedger:
     session: LiveSession
     without: Set[str] = frozenset()
     follow: Callable[[], str] | None = None
+    followed: Callable[[str], None] = lambda child: None
     metrics: Metrics | None = None
+    child: str = ""
+
+    @property
+    def current(self) -> str:
+        """The id of the session that the next turn will have."""
+        return self.child or self.claimed.session_id
 
     async def stored(self, after: int) -> Sequence[tuple[int, str]]:
         """Return the ids of the session's rows in view after one, each with the call it is a result of."""
@@ -38,20 +46,27 @@ class TurnLedger:
 
     async def keep(self, record: Record, done: Compressed | None, guards: Guards, prompt: str) -> None:
         """Store what was tried; what it made is the session's from then on."""
-        await self.database.write(lambda connection: self._keep(connection, record, done, packed(guards), prompt))
+        child = await self.database.write(
+            lambda connection: self._keep(connection, record, done, packed(guards), prompt)
+        )
         self.session.guards = packed(guards)
+        if self.child != child:
+            self.child = child
+            self.followed(child)
         if self.metrics is not None:
             before, after = record.tokens
             self.metrics.count_compression(record.outcome, record.seconds, before - after)
 
-    def _keep(self, connection: Connection, record: Record, done: Compressed | None, guards: str, prompt: str) -> None:
+    def _keep(self, connection: Connection, record: Record, done: Compressed | None, guards: str, prompt: str) -> str:
         claimed, id = self.claimed, self.claimed.session_id
         lanes.fence(connection, claimed.lane, claimed.generation)
         compressions.keep(connection, id, claimed.turn, record, done.view if done is not None else None)
         if self.session.stored:
-            store.change_prompt(connection, id, prompt)
-        store.keep_guards(connection, id, guards)
-        if done is not None and done.outcome != "pruned" and self.follow is not None:
-            child = self.follow()
-            store.follow(connection, id, child)
-            bindings.rebind(connection, claimed.lane, child)
+            store.change_prompt(connection, self.current, prompt)
+        store.keep_guards(connection, self.current, guards)
+        if done is None or done.outcome == "pruned" or self.follow is None or self.child:
+            return self.child
+        child = self.follow()
+        store.follow(connection, id, child)
+        bindings.rebind(connection, claimed.lane, child)
+        return child

@@ -67,6 +67,7 @@ class LiveSession:
         conversation.prompt, conversation.spoken = stored.prompt, stored.spoken
         conversation.guards = unpacked(stored.guards)
         conversation.fill(viewed(stored.rows, stored.views), open_end=open_end)
+        conversation.warm()
         self.version, self.guards, self.origin = version, stored.guards, stored.origin or self.id
         self.reads += 1
 

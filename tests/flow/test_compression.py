@@ -367,3 +367,61 @@ async def test_a_turn_that_died_after_its_compression_is_finished_from_what_it_s
     assert sorted(set(ran)) == sorted(ran)
     assert done
     assert [text for text in platform.texts() if "heard the end" in text] == ["heard the end"]
+
+
+# --- a session that follows another; the prompt; asking again
+
+
+async def test_a_compressed_session_may_go_on_as_another_that_reaches_all_that_was_said(house: House) -> None:
+    house.change(compression=CompressionSettings(in_place=False))
+    async with house.running() as platform:
+        await talk(house, 0, 12)
+        done, newest = await found(house), await session_id(house)
+        await talk(house, 12, 12)
+        last_one = await session_id(house)
+        chain = await house.database.read(lambda connection: store.lineage(connection, last_one))
+        query = select(sessions.c.id, sessions.c.end_reason, sessions.c.parent_session_id).order_by(sessions.c.created)
+        rows = (await house.database.read(lambda connection: connection.execute(query).all()))[:]
+        platform.say("and the first letter? #first")
+        await platform.sees("heard first")
+    assert done
+    assert newest != done[-1].session_id
+    assert len(chain) >= 3
+    assert chain[-1] == rows[0].id
+    assert [row.id for row in rows] == chain[::-1]
+    assert {row.end_reason for row in rows[:-1]} == {"compression"}
+    assert [row.parent_session_id for row in rows] == ["", *[row.id for row in rows[:-1]]]
+    assert text(last(house)).count(SUMMARY) == 1
+    assert last(house)[-1].content == "and the first letter? #first"
+
+
+async def test_after_a_restart_a_followed_session_is_the_same_to_the_byte(small: House) -> None:
+    small.change(compression=CompressionSettings(in_place=False))
+    async with small.running():
+        await talk(small, 0, 13)
+    before = last(small)
+    async with small.running() as platform:
+        platform.say("and now? #now")
+        await platform.sees("heard now")
+    assert text(before).count(SUMMARY) == 1
+    assert list(last(small)[: len(before)]) == list(before)
+
+
+async def test_the_prompt_stays_as_it_was_unless_the_notes_changed(small: House) -> None:
+    small.change(owner="fake:ann")
+    notes = small.plans[0].home / "memories" / "MEMORY.md"
+    notes.parent.mkdir(parents=True)
+    notes.write_text("the dog is called Rex")
+    async with small.running():
+        await talk(small, 0, 12)
+        notes.write_text("the dog is called Rex\n§\nthe cat is called Mimi")
+        number = 12
+        while "Mimi" not in last(small)[0].content:
+            await talk(small, number, 1)
+            number += 1
+        made = await found(small)
+    prompts = list(dict.fromkeys(asked[0].content.partition(NOTE_BEGINS)[0].strip() for asked in model(small).asked))
+    assert len(prompts) == 2
+    assert "Rex" in prompts[0]
+    assert "Mimi" not in prompts[0]
+    assert len(made) >= 2

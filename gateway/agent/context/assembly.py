@@ -62,13 +62,14 @@ def viewed(rows: Sequence[Row], views: Sequence[View]) -> list[Row]:
     """
     Return the rows in view of all the rows of a session, in their order, by its views, the oldest first.
 
-    Of several summaries the newest stands for all, and for one that is among the rows already. Rows that are not stored yet have the id 0 and come last.
+    Of several summaries the newest stands for all, and for one that is among the rows already. Rows that are not
+    stored yet have the id 0 and come last.
     """
     hidden = frozenset[int]().union(*(view.hidden for view in views))
     shown = {id: message for view in views for id, message in view.shown.items()}
     newest = next((view for view in reversed(views) if view.summary), None)
     seen = [
-        replace(row, message=shown[row.id]) if row.id and row.id in shown else row
+        Row(row.id, shown[row.id]) if row.id and row.id in shown else row
         for row in rows
         if row.id not in hidden and not (row.summary and newest)
     ]

@@ -11,7 +11,7 @@ in a user's role and ends before the next one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from gateway.agent.context.settings import CompressionSettings
 from gateway.agent.context.summary.spoken import asks
@@ -91,7 +91,7 @@ def parted(
     start = _whole(rows, max(0, cut[0]))
     end = _whole(rows, max(start, cut[1]))
     kept = _kept(rows, tokens, start, end, tail_budget)
-    now = [replace(row, message=changed[place]) if place in changed else row for place, row in enumerate(rows)]
+    now = [Row(row.id, changed[place], row.summary) if place in changed else row for place, row in enumerate(rows)]
     goes = [place for place in range(start, end) if place not in kept]
     goes += [place for place in (*range(start), *range(end, len(rows))) if rows[place].summary]
     gone = set(goes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 
 from gateway.agent.context.assembly import Assembled, assemble
@@ -148,7 +148,7 @@ class Compressor(ContextEngine):
         rows, tokens, budget = past.rows, past.tokens, self._budget(past)
         tail = len(rows) - self._tail(tokens, budget)
         changed = prune(rows, tail, budget=budget, tokens=tokens, count=estimate)
-        now = [replace(row, message=changed[place]) if place in changed else row for place, row in enumerate(rows)]
+        now = [Row(row.id, changed[place], row.summary) if place in changed else row for place, row in enumerate(rows)]
         weights = list(tokens)
         for place, message in changed.items():
             weights[place] = estimate(message)
@@ -258,7 +258,9 @@ class Compressor(ContextEngine):
 
 def _shortened(past: Past, changed: dict[int, Message]) -> Compressed:
     view = View(shown={past.rows[place].id: message for place, message in changed.items()})
-    rows = [replace(row, message=changed[place]) if place in changed else row for place, row in enumerate(past.rows)]
+    rows = [
+        Row(row.id, changed[place], row.summary) if place in changed else row for place, row in enumerate(past.rows)
+    ]
     return Compressed(view=view, rows=tuple(rows), outcome="pruned")
 
 

@@ -18,13 +18,15 @@ class Conversation:
     The rows in view, the messages that go to the model for them, and about how many tokens each takes.
 
     Rows that were said since the rows were last read have no id yet; `number` gives them theirs. `spoken` is when
-    something was last said, in seconds since 1970, 0 for never. `bytes` is the UTF-8 length of prompt and rows.
+    something was last said, in seconds since 1970, 0 for never; `summarised` says that a summary stands for a part.
+    `bytes` is the UTF-8 length of prompt and rows.
     """
 
     def __init__(self) -> None:
         self.prompt = ""
         self.guards = Guards()
         self.spoken = 0.0
+        self.summarised = False
         self.rows: list[Row] = []
         self.messages: list[Message] = []
         self._said: list[Message] = []
@@ -37,11 +39,6 @@ class Conversation:
         return _length(self.prompt) + self._bytes
 
     @property
-    def summarised(self) -> bool:
-        """Say whether a summary stands for a part of it."""
-        return any(row.summary for row in self.rows)
-
-    @property
     def tokens(self) -> Sequence[int]:
         """The estimate of each row; it holds until the next call."""
         return self._estimates.each(self._said)
@@ -51,9 +48,14 @@ class Conversation:
         """The estimate of all rows together."""
         return self._estimates.total(self._said)
 
+    def warm(self) -> None:
+        """Estimate all there is, which later costs nothing; of a long conversation it takes half a second."""
+        self._estimates.each(self._said)
+
     def fill(self, rows: Sequence[Row], *, open_end: bool = False) -> None:
         """Hold these rows; `open_end` says that the last turn among them goes on."""
         self.rows = list(rows)
+        self.summarised = any(row.summary for row in rows)
         self._said = [row.message for row in rows]
         self._bytes = sum(map(_bytes, self._said))
         self.messages = wire(rows) if open_end else repair(wire(rows))

@@ -27,7 +27,7 @@ from gateway.contracts.context import Compressed, ContextEngine, Kept, Order, Pa
 from gateway.contracts.model import Completed, Model
 from gateway.contracts.tool import ToolSpec
 from gateway.errors import GatewayError
-from gateway.llm.tokens.messages import estimate, estimate_tools
+from gateway.llm.tokens.messages import estimate
 from gateway.messages import Compressing, CompressionEnded, Message, Notice
 from gateway.supervise import contain
 
@@ -90,7 +90,7 @@ class FittedWindow:
     ) -> None:
         self.conversation = conversation
         self._rooms, self._model, self._unsaved = rooms, model, 0
-        self._tools = estimate_tools(specs)
+        self._specs = specs
         self._left_out = 0
         self._failures = 0
         self._in_vain = 0
@@ -124,7 +124,7 @@ class FittedWindow:
 
     @property
     def _fixed(self) -> int:
-        return self._tools + estimate(Message("system", self.prompt))
+        return self._rooms.meter.fixed(self.prompt, self._specs)
 
     @property
     def estimated(self) -> int:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from gateway.contracts.tool import ToolSpec
 from gateway.llm.tokens.calibration import Calibrations
-from gateway.messages import Usage
+from gateway.llm.tokens.messages import estimate, estimate_tools
+from gateway.messages import Message, Usage
 
 
 class Meter:
@@ -12,6 +16,7 @@ class Meter:
     def __init__(self, calibrations: Calibrations, model: str) -> None:
         self._calibrations, self._model = calibrations, model
         self._counted, self._at = 0, 0
+        self._prompt, self._specs, self._fixed = "", tuple[ToolSpec, ...](), -1
 
     @property
     def counted(self) -> int:
@@ -24,6 +29,14 @@ class Meter:
         if self._counted and estimated >= self._at:
             return self._counted + known.corrected(estimated - self._at)
         return known.corrected(estimated)
+
+    def fixed(self, prompt: str, specs: Sequence[ToolSpec]) -> int:
+        """Return the uncorrected estimate of what goes with every request, made once as long as it is the same."""
+        offered = tuple(specs)
+        if self._fixed < 0 or prompt != self._prompt or offered != self._specs:
+            self._prompt, self._specs = prompt, offered
+            self._fixed = estimate_tools(offered) + estimate(Message("system", prompt))
+        return self._fixed
 
     def corrected(self, estimated: int) -> int:
         """Return an estimate of a part as the endpoint would count it."""
