@@ -21,7 +21,8 @@ from gateway.storage.upsert import upsert
 
 PART_TERMS, OVERLAP = 3000, 50
 """
-Terms in one row of Postgres, where positions end at 16,383, 256 of a term are kept and all must fit 1 MB (manual, 12.11).
+Terms in one row of Postgres, and those it shares with the next: positions end at 16,383, of a term 256 are kept, and
+all must fit 1 MB (its manual, 12.11).
 """
 TIDYING = "search_tidying"
 """The fact that something was taken out of the index of SQLite, whose files keep its words until they are merged."""
