@@ -345,6 +345,25 @@ async def test_after_an_undo_nothing_is_compressed_until_the_endpoint_counts_too
         assert len(model(house).summed_up) == written + 1
 
 
+async def test_what_was_counted_before_an_undo_does_not_end_the_hold(small: House) -> None:
+    small.change(compression=CompressionSettings(threshold_tokens=20_000))
+    async with small.running() as chat:
+        await talk(chat, 0, 10)
+        await say(chat, "/compact here 2")
+        await talk(chat, 10, 14)
+        model(small).factor = 1.9
+        await talk(chat, 24, 1)
+        assert model(small).tokens(model(small).asked[-1]) > 20_000
+        written = len(model(small).summed_up)
+        assert (await say(chat, "/compaction undo")).startswith("Taken back (")
+        chat.say("one #one")
+        await chat.sees("heard one")
+        assert len(model(small).summed_up) == written
+        chat.say("two #two")
+        await chat.sees("heard two")
+        assert len(model(small).summed_up) == written + 1
+
+
 async def test_a_session_that_goes_on_as_another_is_undone_in_that_one(house: House) -> None:
     house.change(compression=CompressionSettings(in_place=False))
     async with house.running() as chat:
