@@ -44,6 +44,7 @@ from gateway.delivery.prepare import Prepare
 from gateway.delivery.sender import PREFIX, Sender
 from gateway.home import Home
 from gateway.intake import Intake
+from gateway.llm.tokens.text import estimate_text
 from gateway.metrics import Metrics
 from gateway.sessions.cache import Cache
 from gateway.sessions.keys import NAMESPACE, new_session_id
@@ -106,6 +107,7 @@ class Gateway(Resource):
         for adapter in self.adapters.values():
             await enter(adapter)
         manager = await enter(MemoryManager(self._mind.provider() if works else None))
+        self._count = await asyncio.to_thread(self._mind.count) if works else estimate_text
         self._build(desk, manager)
         if works and (problem := await self._crowded()):
             log.warning("%s", problem)
@@ -229,6 +231,7 @@ class Gateway(Resource):
                 self._renewed,
                 self.remember.followed,
                 engines=self.engines,
+                count=self._count,
             ),
         )
         follow = None if self.plan.compression.in_place else self._new_id

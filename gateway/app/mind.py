@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
@@ -20,6 +20,9 @@ from gateway.contracts.context import ContextEngine
 from gateway.contracts.model import Model
 from gateway.contracts.tool import Tools
 from gateway.llm.models import Models
+from gateway.llm.tokens.exact import FILE, exact
+from gateway.llm.tokens.messages import Count
+from gateway.llm.tokens.text import estimate_text
 from gateway.log.redact import Redactor
 from gateway.toolkit.limits import Limited, chars_for
 from gateway.toolkit.toolset import FunctionTools, Narrowed, Union
@@ -39,8 +42,15 @@ def mind_of(config: Config, models: Models) -> Mind:
         own = models.writer(name, summaries.timeout_seconds)
         return [own] if summaries.is_main else [models.auxiliary("compression", summaries), own]
 
+    @lru_cache(maxsize=1)
+    def count() -> Count:
+        return exact(models.model().name, config.home.cache / FILE) or estimate_text
+
+    def today() -> date:
+        return datetime.now(ZoneInfo(zone)).date()
+
     def ours() -> ContextEngine:
-        return Compressor(settings.compression, redact, search=True, today=lambda: datetime.now(ZoneInfo(zone)).date())
+        return Compressor(settings.compression, redact, search=True, today=today, count=count())
 
     @lru_cache(maxsize=64)
     def tools(role: Role, model: Model, more: Tools) -> Tools:
@@ -58,6 +68,7 @@ def mind_of(config: Config, models: Models) -> Mind:
         reviews=lambda: None if review.is_main else models.auxiliary("background_review", review),
         engine=open_engine(Chosen(settings.context.engine, settings.compression, home, settings.plugins.allow), ours),
         writers=writers,
+        count=count,
         references=References(settings.workspace.read_dirs),
         provider=lambda: open_provider(settings.memory, home, config.variables, allow=settings.plugins.allow),
     )

@@ -17,6 +17,8 @@ from gateway.contracts.context import ContextEngine
 from gateway.contracts.memory import MemoryProvider
 from gateway.contracts.model import Model
 from gateway.contracts.tool import Tools
+from gateway.llm.tokens.messages import Count
+from gateway.llm.tokens.text import estimate_text
 from gateway.log.redact import Redactor
 from gateway.sessions.cache import Bounds
 from gateway.sessions.settings import SharingSettings
@@ -74,7 +76,7 @@ class Mind:
     `taken` are the names of its tools, `folder` the one that a session has for itself alone, if any. `reviews` is the
     model that reviews conversations, made when it is asked for; None for the one that answered. `references` reads what
     messages refer to. `engine` makes the context engine of a live session, `writers` are the models that write
-    summaries for a conversation with a model, by its name.
+    summaries for a conversation with a model, by its name. `count` returns what counts tokens, and may take a second.
     """
 
     model: Callable[[str], Model]
@@ -88,3 +90,4 @@ class Mind:
     engine: Callable[[], ContextEngine] = lambda: Compressor(CompressionSettings(), Redactor())
     writers: Callable[[str], Sequence[Model]] = lambda name: ()
     names: Callable[[], list[str]] = list
+    count: Callable[[], Count] = lambda: estimate_text

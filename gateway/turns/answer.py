@@ -201,7 +201,7 @@ class Answers:
     async def _build(self, claimed: Claimed, model: Model, whose: Whose) -> Entry:
         session = self._sessions.get(claimed.session_id)
         if session is None:
-            session = LiveSession(claimed.session_id, str(claimed.lane), whose=whose)
+            session = self._rooms.fitting.session(claimed.session_id, str(claimed.lane), whose)
             if claimed.fresh:
                 await self._begin(session, claimed)
             self._sessions[claimed.session_id] = session

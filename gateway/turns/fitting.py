@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from gateway.agent.context.conversation import Conversation
 from gateway.agent.context.fitted import FittedWindow, FittingRooms
 from gateway.agent.context.meter import Meter
 from gateway.agent.context.settings import CompressionSettings
@@ -13,6 +14,8 @@ from gateway.contracts.context import ContextEngine
 from gateway.contracts.model import Model
 from gateway.contracts.tool import ToolSpec
 from gateway.llm.tokens.calibration import Calibrations
+from gateway.llm.tokens.messages import Count
+from gateway.llm.tokens.text import estimate_text
 from gateway.messages import Message
 from gateway.sessions.whose import Whose
 from gateway.turns.engines import Engines
@@ -29,7 +32,7 @@ class Fitting:
     `engine` makes the engine of a live session, `writers` names the models that write summaries for a conversation
     with a model. `remembered` asks a memory service what must be kept, `renewed` returns a prompt as it should be
     after a compression, `followed` hears under which id a conversation goes on. `engines` tells the engines what
-    happens around turns.
+    happens around turns, `count` counts the tokens of a text or estimates them.
     """
 
     settings: CompressionSettings
@@ -40,10 +43,15 @@ class Fitting:
     followed: Callable[[Turn, str], None] = lambda turn, child: None
     calibrations: Calibrations = field(default_factory=Calibrations)
     engines: Engines = field(default_factory=Engines)
+    count: Count = estimate_text
+
+    def session(self, id: str, lane: str, whose: Whose) -> LiveSession:
+        """Make a live session that was not read yet."""
+        return LiveSession(id, lane, conversation=Conversation(self.count), whose=whose)
 
     def entry(self, session: LiveSession, model: Model) -> Entry:
         """Make what the cache holds."""
-        return Entry(session, model.name, self.engine(), Meter(self.calibrations, model.name))
+        return Entry(session, model.name, self.engine(), Meter(self.calibrations, model.name, self.count))
 
     def window(
         self, entry: Entry, turn: Turn, model: Model, specs: Sequence[ToolSpec], ledger: TurnLedger

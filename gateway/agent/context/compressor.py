@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 
 from gateway.agent.context.assembly import Assembled, assemble
 from gateway.agent.context.boundaries import LEAST_ROWS, MOST_ROWS, Parts, parted, span
@@ -23,7 +24,7 @@ from gateway.agent.context.summary.summarise import Cause, Failure, Summary, sum
 from gateway.agent.context.threshold import Threshold, explained, threshold
 from gateway.agent.context.words import short
 from gateway.contracts.context import Compressed, ContextEngine, Kept, Order, Past, Row, View
-from gateway.llm.tokens.messages import estimate
+from gateway.llm.tokens.messages import Count, estimate
 from gateway.llm.tokens.text import estimate_text
 from gateway.messages import Message, Usage
 
@@ -65,7 +66,7 @@ class Compressor(ContextEngine):
     See the module, and the rooms beside it for the five phases.
 
     `redact` takes secrets out of what a summary is made of. `search` says whether the agent can look things up in what
-    was said. `today` gives the date that goes into summaries.
+    was said. `today` gives the date that goes into summaries. `count` is the conversation's.
     """
 
     name = "compressor"
@@ -77,7 +78,9 @@ class Compressor(ContextEngine):
         *,
         search: bool = False,
         today: Callable[[], date] = date.today,
+        count: Count = estimate_text,
     ) -> None:
+        self._count, self._estimate = count, partial(estimate, count=count)
         self._settings, self._redact, self._search, self._today = settings, redact, search, today
         self.limit = Threshold(0, 0, 0)
         self._window, self._model = 0, ""
@@ -112,7 +115,7 @@ class Compressor(ContextEngine):
             min(max(settings.protect_last_n, LEAST_ROWS), len(past.rows)),
             shortest=settings.proactive_prune_min_result_chars,
             tokens=past.tokens,
-            count=estimate,
+            count=self._estimate,
         )
         changed = {place: message for place, message in changed.items() if past.rows[place].id}
         if freed < settings.proactive_prune_min_reclaim_tokens:
@@ -147,11 +150,11 @@ class Compressor(ContextEngine):
         """Find what is to be summed up; None where there is too little of it."""
         rows, tokens, budget = past.rows, past.tokens, self._budget(past)
         tail = len(rows) - self._tail(tokens, budget)
-        changed = prune(rows, tail, budget=budget, tokens=tokens, count=estimate)
+        changed = prune(rows, tail, budget=budget, tokens=tokens, count=self._estimate)
         now = [Row(row.id, changed[place], row.summary) if place in changed else row for place, row in enumerate(rows)]
         weights = list(tokens)
         for place, message in changed.items():
-            weights[place] = estimate(message)
+            weights[place] = self._estimate(message)
         found = _cut_at(now, order) if order.keep is not None else None
         if found is None and order.keep is None:
             found = span(now, weights, self._settings, budget, compressed_before=order.again)
@@ -203,7 +206,7 @@ class Compressor(ContextEngine):
         tried: list[Failure] = []
         found: Summary | Failure = Failure(Cause.NO_MODEL, order.why or "no model is set up for summaries")
         for model in order.models:
-            found = await summarise(model, job, estimate_text, self._redact)
+            found = await summarise(model, job, self._count, self._redact)
             if isinstance(found, Summary):
                 break
             tried.append(found)
@@ -235,14 +238,14 @@ class Compressor(ContextEngine):
         """Do what can be done without a summary."""
         budget = self._budget(past)
         tail = len(past.rows) - self._tail(past.tokens, budget)
-        changed = prune(past.rows, tail, budget=budget, tokens=past.tokens, count=estimate)
+        changed = prune(past.rows, tail, budget=budget, tokens=past.tokens, count=self._estimate)
         changed = {place: message for place, message in changed.items() if past.rows[place].id}
         return _shortened(past, changed) if changed else NOTHING
 
     def _smaller(self, past: Past, made: Assembled, done: Compressed) -> Compressed | Kept:
         """Return what was done only if it is smaller: else nothing is changed."""
         known = {id(row.message): token for row, token in zip(past.rows, past.tokens, strict=True)}
-        after = sum(known.get(id(row.message)) or estimate(row.message) for row in made.rows)
+        after = sum(known.get(id(row.message)) or self._estimate(row.message) for row in made.rows)
         if after < sum(past.tokens):
             return done
         text = "the compressed conversation would not be shorter"

@@ -9,7 +9,8 @@ from gateway.agent.context.assembly import wire
 from gateway.agent.context.guards import Guards
 from gateway.agent.history import repair
 from gateway.contracts.context import Row
-from gateway.llm.tokens.messages import Estimates
+from gateway.llm.tokens.messages import Count, Estimates
+from gateway.llm.tokens.text import estimate_text
 from gateway.messages import Message
 
 
@@ -19,10 +20,11 @@ class Conversation:
 
     Rows that were said since the rows were last read have no id yet; `number` gives them theirs. `spoken` is when
     something was last said, in seconds since 1970, 0 for never; `summarised` says that a summary stands for a part.
-    `bytes` is the UTF-8 length of prompt and rows.
+    `bytes` is the UTF-8 length of prompt and rows. `count` counts the tokens of a text, or estimates them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, count: Count = estimate_text) -> None:
+        self.count = count
         self.prompt = ""
         self.guards = Guards()
         self.spoken = 0.0
@@ -30,7 +32,7 @@ class Conversation:
         self.rows: list[Row] = []
         self.messages: list[Message] = []
         self._said: list[Message] = []
-        self._estimates = Estimates()
+        self._estimates = Estimates(count)
         self._bytes = 0
 
     @property

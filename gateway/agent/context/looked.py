@@ -80,15 +80,16 @@ class Measure:
     def fill(self, prompt: str, rows: Sequence[Row]) -> Filling:
         """Measure a conversation by kind; `prompt` is the stored one, and `rows` are those in view."""
         summarised, correct = any(row.summary for row in rows), self.meter.corrected
-        weights = [(row, estimate(row.message)) for row in rows]
+        count = self.meter.count
+        weights = [(row, estimate(row.message, count)) for row in rows]
 
         def share(role: str) -> Share:
             found = [weight for row, weight in weights if row.message.role == role and not row.summary]
             return Share(len(found), correct(sum(found)))
 
         return Filling(
-            prompt=correct(estimate(Message("system", noted(prompt) if summarised else prompt))),
-            tools=Share(len(self.specs), correct(estimate_tools(self.specs))),
+            prompt=correct(estimate(Message("system", noted(prompt) if summarised else prompt), count)),
+            tools=Share(len(self.specs), correct(estimate_tools(self.specs, count))),
             summary=correct(sum(weight for row, weight in weights if row.summary)),
             people=share("user"),
             answers=share("assistant"),

@@ -6,14 +6,20 @@ from collections.abc import Sequence
 
 from gateway.contracts.tool import ToolSpec
 from gateway.llm.tokens.calibration import Calibrations
-from gateway.llm.tokens.messages import estimate, estimate_tools
+from gateway.llm.tokens.messages import Count, estimate, estimate_tools
+from gateway.llm.tokens.text import estimate_text
 from gateway.messages import Message, Usage
 
 
 class Meter:
-    """The tokens of one live session at one model; `estimated` is the uncorrected estimate of a whole request."""
+    """
+    The tokens of one live session at one model; `estimated` is the uncorrected estimate of a whole request.
 
-    def __init__(self, calibrations: Calibrations, model: str) -> None:
+    `count` is the conversation's.
+    """
+
+    def __init__(self, calibrations: Calibrations, model: str, count: Count = estimate_text) -> None:
+        self.count = count
         self._calibrations, self._model = calibrations, model
         self._counted, self._at = 0, 0
         self._prompt, self._specs, self._fixed = "", tuple[ToolSpec, ...](), -1
@@ -35,7 +41,7 @@ class Meter:
         offered = tuple(specs)
         if self._fixed < 0 or prompt != self._prompt or offered != self._specs:
             self._prompt, self._specs = prompt, offered
-            self._fixed = estimate_tools(offered) + estimate(Message("system", prompt))
+            self._fixed = estimate_tools(offered, self.count) + estimate(Message("system", prompt), self.count)
         return self._fixed
 
     def corrected(self, estimated: int) -> int:

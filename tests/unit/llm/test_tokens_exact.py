@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from gateway.app.mind import mind_of
+from gateway.config import load
+from gateway.llm import open_models
 from gateway.llm.tokens import exact as module
 from gateway.llm.tokens.exact import FILE, SLICE, exact
 from gateway.llm.tokens.messages import Estimates, estimate
@@ -77,3 +80,13 @@ def test_a_conversation_may_be_counted_exactly(published: Path) -> None:
     assert count is not None
     said = Message("user", "hello world")
     assert Estimates(count).total([said]) == estimate(said, count) == estimate(Message("user")) + 4
+
+
+def test_a_gateway_counts_with_the_vocabulary_in_its_home(published: Path, tmp_path: Path) -> None:
+    text = "model: {default: gpt-4o, api_key: sk-0123456789abcdef}"
+    (tmp_path / "config.yaml").write_text(text, "utf-8")
+    config = load(tmp_path)
+    models = open_models(config.settings.model, ())
+    config.home.cache.mkdir()
+    published.rename(config.home.cache / FILE)
+    assert mind_of(config, models).count()("hello world") == 1 + 3
