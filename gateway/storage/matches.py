@@ -7,7 +7,6 @@ without a look at anybody else's. A term of a query holds letters and digits onl
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,7 +19,7 @@ CANDIDATES = 1000
 """The newest so many messages that fit a query are looked at; older ones are found by more words or a date."""
 SCORED_CHARS = 4000
 """Characters at the beginning of a candidate that are read."""
-WINDOWS = (20_000, 160_000)
+WINDOW = 20_000
 """On Postgres that many of the newest messages are looked through first, since its index has no order."""
 COMPRESSION = "compression"
 """The kind of a view that only keeps what was said from the model; all others take it back."""
@@ -83,15 +82,10 @@ def candidates(connection: Connection, wanted: Wanted, most: int = CANDIDATES) -
         return []
     first, last = _bounds(connection, wanted)
     if connection.dialect.name == "sqlite":
-        return _find(connection, _SQLITE, wanted, {"match": _fts5(wanted), "first": first, "last": last, "most": most})
-    query = _tsquery(wanted)
-    found: list[Candidate] = []
-    for low, high in _windows(connection, wanted, first, last):
-        values = {"match": query, "first": low, "last": high, "most": most}
-        found = _find(connection, _POSTGRES, wanted, values)
-        if len(found) >= most:
-            break
-    return found
+        values = {"match": _fts5(wanted), "first": first, "last": last, "most": most}
+        return _read(connection, _chosen(_SQLITE, wanted), wanted, values | _also(wanted))
+    ids = _in_windows(connection, wanted, first, min(last, _newest(connection)), most)
+    return _read(connection, "SELECT unnest(CAST(:ids AS bigint[])) AS rowid", wanted, {"ids": ids})
 
 
 _SQLITE = "SELECT rowid FROM message_words WHERE message_words MATCH :match AND rowid BETWEEN :first AND :last"
@@ -110,22 +104,57 @@ _NOT_SEEN = (
 )
 
 
-def _find(connection: Connection, matching: str, wanted: Wanted, values: dict[str, Any]) -> list[Candidate]:
-    order = "ASC" if wanted.oldest else "DESC"
+def _chosen(matching: str, wanted: Wanted) -> str:
+    """Return the statement that chooses the newest ids among those that match."""
     conditions, joined = [_NOT_UNDONE], ""
     if wanted.besides:
         conditions.append(_NOT_SEEN)
-        values |= {"besides": wanted.besides}
     if wanted.since or wanted.until:
         # CROSS JOIN, which SQLite takes as an order: the index first, then the row of each message it names.
         joined = "CROSS JOIN messages m"
         conditions += ["m.id = c.rowid", _IN_TIME]
-        values |= {"since": wanted.since, "until": wanted.until}
     where = " AND ".join(conditions)
-    chosen = f"SELECT c.rowid FROM ({matching}) c {joined} WHERE {where} ORDER BY c.rowid {order} LIMIT :most"
+    return f"SELECT c.rowid FROM ({matching}) c {joined} WHERE {where} ORDER BY c.rowid {_order(wanted)} LIMIT :most"
+
+
+def _also(wanted: Wanted) -> dict[str, Any]:
+    """Return the values of the conditions that `_chosen` has added."""
+    values: dict[str, Any] = {"besides": wanted.besides} if wanted.besides else {}
+    return values | ({"since": wanted.since, "until": wanted.until} if wanted.since or wanted.until else {})
+
+
+def _order(wanted: Wanted) -> str:
+    return "ASC" if wanted.oldest else "DESC"
+
+
+def _read(connection: Connection, chosen: str, wanted: Wanted, values: dict[str, Any]) -> list[Candidate]:
     columns = f"m.id, m.session_id, m.role, m.created, length(m.text), substr(m.text, 1, {SCORED_CHARS})"
-    query = f"SELECT {columns} FROM ({chosen}) f CROSS JOIN messages m WHERE m.id = f.rowid ORDER BY m.id {order}"
-    return list(map(Candidate._make, connection.execute(text(query), values).all()))
+    query = f"SELECT {columns} FROM ({chosen}) f CROSS JOIN messages m WHERE m.id = f.rowid"
+    rows = connection.execute(text(f"{query} ORDER BY m.id {_order(wanted)}"), values)
+    return list(map(Candidate._make, rows.all()))
+
+
+# The planner cannot tell how many messages hold a word, and would rather read them all than believe the index.
+_BY_INDEX = text(
+    "SELECT set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true),"
+    " set_config('enable_indexscan', :single, true), set_config('enable_indexonlyscan', :single, true)"
+)
+
+
+def _in_windows(connection: Connection, wanted: Wanted, first: int, last: int, most: int) -> list[int]:
+    """Look through the newest messages on Postgres, then through as many as will do by what was found among them."""
+    query, values = text(_chosen(_POSTGRES, wanted)), {"match": _tsquery(wanted), "most": most} | _also(wanted)
+    connection.execute(_BY_INDEX, {"single": "off"})
+    size, ids, looked = WINDOW, list[int](), False
+    while not looked:
+        looked = last - first <= size
+        ends = (first, first + size) if wanted.oldest else (last - size, last)
+        low, high = (first, last) if looked else ends
+        ids = list(connection.execute(query, values | {"first": low, "last": high}).scalars())
+        looked = looked or len(ids) >= most
+        size = max(size * 2, size * most * 3 // (2 * max(1, len(ids))))
+    connection.execute(_BY_INDEX, {"single": "on"})
+    return ids
 
 
 def _bounds(connection: Connection, wanted: Wanted) -> tuple[int, int]:
@@ -153,15 +182,6 @@ def _first_since(connection: Connection, seconds: float) -> int:
         else:
             low = row.id + 1
     return low
-
-
-def _windows(connection: Connection, wanted: Wanted, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges of ids, each with the one before in it, the last with everything."""
-    newest = min(last, _newest(connection))
-    for size in WINDOWS:
-        if newest - first > size:
-            yield (first, first + size) if wanted.oldest else (newest - size, newest)
-    yield first, last
 
 
 # --- a query as each database spells it
@@ -193,4 +213,4 @@ def _tsquery(wanted: Wanted) -> str:
 
 def _tsquery_together(together: Together) -> str:
     stretches = [" <-> ".join(map(quoted, one.words)) + ":*" * one.prefix for one in together.stretches]
-    return " & ".join([*(f"({one})" for one in stretches), *(quoted(f"/{letter}") for letter in together.letters)])
+    return " & ".join([*(f"({one})" for one in stretches), *(f"{quoted(letter)}:*" for letter in together.letters)])

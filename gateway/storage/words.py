@@ -117,8 +117,9 @@ def _parts(said: Said) -> Iterator[dict[str, Any]]:
     for part, first in enumerate(range(0, max(1, len(words)), PART_TERMS)):
         chosen = words[first : first + PART_TERMS + OVERLAP]
         placed = (f"{quoted(word)}:{place}" for place, word in enumerate(chosen, 1))
-        single = (quoted(f"/{letter}") for letter in letters.intersection("".join(chosen)))
-        yield {"id": said.id, "part": part, "words": " ".join((*whose, *single, *placed))}
+        # A letter is found as the beginning of its pairs; the last one of a run begins none.
+        single = letters.intersection("".join(chosen)) - {word[0] for word in chosen}
+        yield {"id": said.id, "part": part, "words": " ".join((*whose, *map(quoted, sorted(single)), *placed))}
 
 
 # --- out
