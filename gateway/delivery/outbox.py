@@ -72,12 +72,13 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What stands, or will stand, in a chat."""
+    """What stands, or will stand, in a chat; `turn` is the one that it was said in, if any."""
 
     id: int
     markdown: str
     created: float
     state: str
+    turn: str = ""
 
 
 _ADD = insert(outbox).values(created=now())
@@ -246,7 +247,7 @@ def shown(connection: Connection, address: str, limit: int) -> list[Shown]:
     query = select(outbox).where(outbox.c.address == address, outbox.c.state.in_(("waiting", "sending", "sent")))
     rows = connection.execute(query.order_by(outbox.c.id.desc()).limit(limit)).mappings().all()
     parts = [(row, _PART.validate_json(row["part"])) for row in reversed(rows)]
-    return [Shown(row["id"], part.markdown, row["created"], row["state"]) for row, part in parts]
+    return [Shown(row["id"], part.markdown, row["created"], row["state"], row["turn"]) for row, part in parts]
 
 
 def begin_live(connection: Connection, turn: str, address: Address) -> str | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from gateway.contracts.context import Record, View
 from gateway.messages import Usage
 from gateway.sessions import store
 from gateway.storage.clock import now
-from gateway.storage.tables import compressions, views
+from gateway.storage.tables import compressions, messages, sessions, view_rows, views
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,21 @@ class Listed:
     undone: float
     summary: str
     record: Record
+
+
+@dataclass(frozen=True, slots=True)
+class Divider:
+    """
+    Where a summary stands among what people have seen: behind what was said `at` a time.
+
+    `follows` is the turn that this was the end of; empty where it was in the turn that compressed, which went on.
+    """
+
+    id: int
+    at: float
+    follows: str
+    outcome: str
+    tokens: tuple[int, int]
 
 
 def keep(connection: Connection, session_id: str, turn: str, record: Record, view: View | None) -> None:
@@ -97,6 +112,62 @@ def won(connection: Connection, session_id: str, turn: str) -> list[tuple[int, i
         compressions.c.occasion != "prune",
     )
     return [(row.tokens_before, row.tokens_after) for row in connection.execute(query.order_by(compressions.c.id))]
+
+
+# A result without its call goes wherever it stands, and is nothing that a person has seen.
+_LAST_HIDDEN = (
+    select(view_rows.c.message)
+    .join(messages, messages.c.id == view_rows.c.message)
+    .where(view_rows.c.view == views.c.id, view_rows.c.shown == "", messages.c.role != "tool")
+    .order_by(view_rows.c.message.desc())
+    .limit(1)
+    .correlate(views)
+    .scalar_subquery()
+)
+_LAST = messages.alias()
+_STANDING = (
+    select(
+        compressions.c.id,
+        compressions.c.turn,
+        compressions.c.outcome,
+        compressions.c.tokens_before,
+        compressions.c.tokens_after,
+        _LAST.c.turn.label("hidden_turn"),
+        _LAST.c.created.label("hidden_created"),
+    )
+    .join(views, views.c.id == compressions.c.view)
+    .join(sessions, sessions.c.id == compressions.c.session_id)
+    .join(_LAST, _LAST.c.id == _LAST_HIDDEN)
+    .where(compressions.c.undone == 0, views.c.summary != "", sessions.c.lane == bindparam("key"))
+    .order_by(compressions.c.id.desc())
+    .limit(bindparam("most"))
+)
+_SUMMARY = (
+    select(views.c.summary)
+    .join(compressions, compressions.c.view == views.c.id)
+    .join(sessions, sessions.c.id == compressions.c.session_id)
+    .where(compressions.c.id == bindparam("id"), compressions.c.undone == 0, sessions.c.lane == bindparam("key"))
+)
+
+
+def dividers(connection: Connection, lane: str, limit: int) -> list[Divider]:
+    """Return where summaries that are in effect stand in the conversations of a lane, the newest first."""
+    rows = connection.execute(_STANDING, {"key": lane, "most": limit})
+    return [
+        Divider(
+            row.id,
+            row.hidden_created,
+            row.hidden_turn if row.hidden_turn != row.turn else "",
+            row.outcome,
+            (row.tokens_before, row.tokens_after),
+        )
+        for row in rows
+    ]
+
+
+def summary_of(connection: Connection, lane: str, id: int) -> str:
+    """Return the summary of a compression that is in effect, marks and all; nothing where the lane has no such one."""
+    return connection.execute(_SUMMARY, {"key": lane, "id": id}).scalar() or ""
 
 
 def undo(connection: Connection, found: Listed) -> None:

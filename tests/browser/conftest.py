@@ -93,7 +93,7 @@ class Office:
     async def open(self) -> AsyncIterator[Gateway]:
         """Run the gateway, at the port it had before."""
         chat = WebChat(lambda: gateway.hints)
-        mind = Mind(lambda _: self.model, lambda *_: NoTools(), lambda *_: self.home)
+        mind = Mind(lambda _: self.model, lambda *_: NoTools(), lambda *_: self.home, writers=lambda _: [self.model])
         gateway = Gateway(Plan(home=self.home, edit_every=0.15), {chat.name: chat}, mind)
         listener = listen("127.0.0.1", int(self.url.rstrip("/").rpartition(":")[2] or 0) if self.url else 0)
         self.url, stopping = url_of(listener), asyncio.Event()

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
-from gateway.contracts.adapter import Adapter, Emit, Limits
+from gateway.contracts.adapter import Adapter, Emit, Limits, Status
 from gateway.contracts.bus import Hints
 from gateway.errors import Unreachable
 from gateway.types import Address, Event, Part, Receipt, Sender, clean
@@ -37,21 +37,22 @@ class News:
     """
     What a page is told.
 
-    `live` is the text so far of a message under way; `typing` says whether an answer is; `changed`, that the
-    conversation in the database is another.
+    `live` is the text so far of a message under way; `typing` says whether an answer is; `status`, what goes on
+    meanwhile; `changed`, that the conversation in the database is another.
     """
 
     live: str | None = None
     typing: bool | None = None
     changed: bool = False
+    status: Status | None = None
 
     def dump(self) -> str:
-        return json.dumps({"live": self.live, "typing": self.typing, "changed": self.changed})
+        return json.dumps({"live": self.live, "typing": self.typing, "changed": self.changed, "status": self.status})
 
     @classmethod
     def load(cls, data: str) -> Self:
         said = json.loads(data)
-        return cls(said["live"], said["typing"], said["changed"])
+        return cls(said["live"], said["typing"], said["changed"], said.get("status"))
 
 
 class WebChat(Adapter):
@@ -100,6 +101,9 @@ class WebChat(Adapter):
 
     async def typing(self, target: Address, *, on: bool = True) -> None:
         await self._tell(target, News(typing=on))
+
+    async def status(self, target: Address, status: Status) -> None:
+        await self._tell(target, News(status=status, changed=status == "compressed"))
 
     async def _tell(self, target: Address, news: News) -> None:
         await self._hints().signal(topic_of(target.chat), news.dump())

@@ -1,4 +1,8 @@
-"""A browser's conversation as its page shows it: the rows of what was written and what was said, merged by time."""
+"""
+A browser's conversation as its page shows it: the rows of what was written and what was said, merged by time.
+
+Between them stand dividers, where what was said before was compressed: the model reads a summary in its place.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,15 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel
 
+from gateway.agent.context.summary.sections import unmarked
+from gateway.agent.context.words import short
 from gateway.bus import reports
 from gateway.bus.reports import Spoken
+from gateway.contracts.adapter import Status
 from gateway.delivery import outbox
 from gateway.delivery.outbox import Shown
+from gateway.sessions import compressions
+from gateway.sessions.compressions import Divider
 from gateway.sessions.keys import private_key
 from gateway.storage.database import Database
 from gateway.web.chat.adapter import address_of
@@ -26,18 +35,22 @@ SHOWN = 200
 MOST = 2_000
 WEIGHT = 5_000
 """Characters for each of these messages, taken together: what is older than fits is shown on demand."""
+DIVIDERS = 50
 LONGEST = 20_000
 """Characters of what a person wrote that are shown; the agent reads all of it."""
 
 State = Literal["", "queued", "dropped", "failed"]
+Who = Literal["person", "agent", "divider"]
+_AT_ONCE = {"person": 0, "agent": 1, "divider": 2}
+"""What stands first of what has the same time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A message of the conversation, before it is rendered."""
+    """A message of the conversation, before it is rendered, or a divider and what it says."""
 
     id: str
-    who: Literal["person", "agent"]
+    who: Who
     at: float
     text: str
     state: State = ""
@@ -54,12 +67,12 @@ class Conversation:
 
 
 class Bubble(BaseModel):
-    """A message on the page: what a person wrote as it is, what the agent said as HTML."""
+    """A message on the page: what a person wrote and what a divider says as it is, what the agent said as HTML."""
 
     id: str
-    who: Literal["person", "agent"]
+    who: Who
     at: float
-    """Seconds since 1970; messages are shown in this order, at the same moment a person's first, then by number."""
+    """Seconds since 1970; they are shown in this order, at the same moment a person's first, then by number."""
     text: str = ""
     html: str = ""
     state: State = ""
@@ -76,6 +89,7 @@ class Update(BaseModel):
     """HTML of the message that is being written; empty where there is none."""
     working: bool | None = None
     typing: bool | None = None
+    status: Status | None = None
     earlier: bool | None = None
     model: str | None = None
     demo: bool | None = None
@@ -85,25 +99,47 @@ class Update(BaseModel):
         return self.model_dump_json(exclude_none=True)
 
 
+class Summary(BaseModel):
+    """What stands for messages that were compressed, as HTML."""
+
+    html: str
+
+
 async def read(database: Database, visitor: str, limit: int = SHOWN) -> Conversation:
     """Read the newest messages of a browser's conversation."""
     address = address_of(visitor)
 
-    def rows(connection: Connection) -> tuple[list[Spoken], list[Shown], str | None]:
+    def rows(connection: Connection) -> tuple[list[Spoken], list[Shown], str | None, list[Divider]]:
+        key = private_key(address)
         return (
-            reports.spoken(connection, private_key(address), limit),
+            reports.spoken(connection, key, limit),
             outbox.shown(connection, str(address), limit),
             outbox.live_at(connection, str(address)),
+            compressions.dividers(connection, str(key), DIVIDERS),
         )
 
-    spoken, shown, live = await database.read(rows)
-    return merge(spoken, shown, live, limit)
+    spoken, shown, live, dividers = await database.read(rows)
+    return merge(spoken, shown, live, limit, dividers)
 
 
-def merge(spoken: Sequence[Spoken], shown: Sequence[Shown], live: str | None, limit: int) -> Conversation:
-    """Put both sides in one order, the newest `limit` of them."""
+async def read_summary(database: Database, visitor: str, number: int) -> Summary | None:
+    """Read what stands for compressed messages of a browser's conversation; None where there is no such summary."""
+    key = str(private_key(address_of(visitor)))
+    found = await database.read(lambda connection: compressions.summary_of(connection, key, number))
+    return Summary(html=await html(unmarked(found))) if found else None
+
+
+def merge(
+    spoken: Sequence[Spoken],
+    shown: Sequence[Shown],
+    live: str | None,
+    limit: int,
+    dividers: Sequence[Divider] = (),
+) -> Conversation:
+    """Put both sides in one order, the newest `limit` of them, with the dividers between them."""
     running = any(row.state == "claimed" for row in spoken)
     entries = [*(_written(row, running=running) for row in spoken), *(_said(row) for row in shown)]
+    entries += _divided(dividers, shown) if entries else []
     entries.sort(key=_place)
     newest = _newest(entries[-limit:], limit * WEIGHT)
     return Conversation(
@@ -114,9 +150,9 @@ def merge(spoken: Sequence[Spoken], shown: Sequence[Shown], live: str | None, li
     )
 
 
-def _place(entry: Entry) -> tuple[float, bool, int]:
+def _place(entry: Entry) -> tuple[float, int, int]:
     """Return where an entry stands: by time, at the same moment the person first, then by the number of its row."""
-    return entry.at, entry.who == "agent", int(entry.id.rpartition("-")[2])
+    return entry.at, _AT_ONCE[entry.who], int(entry.id.rpartition("-")[2])
 
 
 def _written(row: Spoken, *, running: bool) -> Entry:
@@ -129,6 +165,21 @@ def _written(row: Spoken, *, running: bool) -> Entry:
 
 def _said(row: Shown) -> Entry:
     return Entry(f"out-{row.id}", "agent", row.created, row.markdown)
+
+
+def _divided(dividers: Sequence[Divider], shown: Sequence[Shown]) -> list[Entry]:
+    """Place each divider behind the last answer of the turn that it follows."""
+    ended: dict[str, float] = {}
+    for row in shown:
+        ended[row.turn] = max(row.created, ended.get(row.turn, 0.0))
+    return [_divider(divider, ended.get(divider.follows, 0.0) if divider.follows else 0.0) for divider in dividers]
+
+
+def _divider(divider: Divider, ended: float) -> Entry:
+    before, after = map(short, divider.tokens)
+    how = "cut to an extract" if divider.outcome == "fallback" else "summed up"
+    text = f"Earlier messages were {how} – {before} → {after} tokens"
+    return Entry(f"sum-{divider.id}", "divider", max(divider.at, ended), text)
 
 
 def _newest(entries: Sequence[Entry], budget: int) -> list[Entry]:
@@ -166,7 +217,7 @@ async def changes(before: Conversation, now: Conversation) -> Update:
     new = [entry for entry in now.entries if known.get(entry.id) != entry]
     still = {entry.id for entry in now.entries}
     # What only became too old for this window stays on the page.
-    oldest = _place(now.entries[0]) if now.entries else (0.0, False, 0)
+    oldest = _place(now.entries[0]) if now.entries else (0.0, 0, 0)
     gone = [entry.id for entry in before.entries if entry.id not in still and _place(entry) > oldest]
     return Update(
         bubbles=await bubbles(new) if new else None,
@@ -187,5 +238,5 @@ async def bubbles(entries: Iterable[Entry]) -> list[Bubble]:
 
 def _bubble(entry: Entry) -> Bubble:
     bubble = Bubble(id=entry.id, who=entry.who, at=entry.at, state=entry.state)
-    shown = {"text": entry.text} if entry.who == "person" else {"html": to_html(entry.text)}
+    shown = {"html": to_html(entry.text)} if entry.who == "agent" else {"text": entry.text}
     return bubble.model_copy(update=shown)

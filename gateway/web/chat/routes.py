@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from typing import Annotated
 
-from fastapi import APIRouter, HTTPException, Query, Request, Response
+from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from gateway.access import people
 from gateway.types import clean
 from gateway.web.chat import conversation
 from gateway.web.chat.assets import Asset
-from gateway.web.chat.conversation import MOST, SHOWN, Update
+from gateway.web.chat.conversation import MOST, SHOWN, Summary, Update
 from gateway.web.chat.stream import EventStream
 from gateway.web.security import new_token, token_hash
 from gateway.web.site import Here, Known
@@ -28,6 +28,7 @@ END = 5
 EMPTY = "There is nothing in this message; write something first."
 TOO_LONG = "This message is too long: at most 1 MB can be sent at once."
 MALFORMED = "This message did not arrive as the page sends it; reload the page and try again."
+GONE = "There is no such summary in this conversation; it may have been undone."
 CLOSING = "The gateway is shutting down; try again in a moment."
 
 
@@ -76,6 +77,14 @@ def chat_router() -> APIRouter:
         """Return the newest messages of this browser's conversation."""
         found = await conversation.read(site.database, visitor.id, limit)
         return await conversation.whole(found, site.model())
+
+    @router.get("/chat/summaries/{number}")
+    async def show_summary(site: Here, visitor: Known, number: Annotated[int, Path(ge=1, lt=2**63)]) -> Summary:
+        """Return what the model reads in place of messages that were compressed, for the divider with this number."""
+        found = await conversation.read_summary(site.database, visitor.id, number)
+        if found is None:
+            raise HTTPException(404, GONE)
+        return found
 
     @router.get("/chat/events", response_class=Response, responses={200: {"content": {"text/event-stream": {}}}})
     async def follow_conversation(site: Here, visitor: Known) -> Response:

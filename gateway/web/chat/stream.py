@@ -38,6 +38,7 @@ class Mailbox:
             live=news.live if news.live is not None or news.changed else before.live,
             typing=before.typing if news.typing is None else news.typing,
             changed=before.changed or news.changed,
+            status=news.status or before.status,
         )
         self._arrived.set()
 
@@ -88,6 +89,8 @@ class Page:
             update = update.model_copy(update={"live": await conversation.html(live)})
         if news and news.typing is not None:
             update = update.model_copy(update={"typing": news.typing})
+        if news and news.status is not None:
+            update = update.model_copy(update={"status": news.status})
         await self._send(update)
 
     async def _send(self, update: Update) -> None:

@@ -10,9 +10,16 @@ from collections.abc import AsyncIterator
 import httpx2
 import pytest
 
+from gateway.agent.context.frame import PREFIX, framed
+from gateway.contracts.context import Record, View
 from gateway.errors import StorageError
+from gateway.messages import Message as Said
+from gateway.sessions import compressions, store
+from gateway.sessions.keys import private_key
+from gateway.storage.database import Connection
+from gateway.storage.tables import sessions
 from gateway.types import ChatType, Event
-from gateway.web.chat.adapter import WebChat
+from gateway.web.chat.adapter import WebChat, address_of
 from gateway.web.chat.routes import BODY_LIMIT, PATIENCE
 from tests.unit.web.conftest import Message, Office
 
@@ -169,6 +176,60 @@ async def test_an_answer_is_rendered_and_what_the_model_wrote_as_html_is_text(
     bubbles = (await browser.get("/chat/conversation")).json()["bubbles"]
     assert [bubble["who"] for bubble in bubbles] == ["person", "agent"]
     assert "<strong>bold</strong> &lt;img" in bubbles[1]["html"]
+
+
+async def compressed(office: Office, visitor: str, summary: str) -> int:
+    """Let a summary stand for what a browser's conversation began with; return its number."""
+
+    def job(connection: Connection) -> int:
+        lane = str(private_key(address_of(visitor)))
+        connection.execute(sessions.insert().values(id=visitor, lane=lane, created=1.0))
+        store.append(connection, visitor, "t1", [Said("user", "long ago"), Said("assistant", "yes")])
+        hidden = frozenset(id for id, _ in store.numbers(connection, visitor, 0))
+        record = Record(
+            occasion="before turn", outcome="summary", engine="compressor", model="model", tokens=(84_000, 31_000)
+        )
+        compressions.keep(connection, visitor, "t2", record, View(hidden, summary=framed(summary, asked=False)))
+        return compressions.listed(connection, visitor)[0].id
+
+    return await office.database.write(job)
+
+
+async def test_a_summary_is_shown_as_a_divider_and_read_on_demand_without_the_marks_around_it(
+    office: Office, browser: httpx2.AsyncClient, message: Message
+) -> None:
+    await browser.post("/chat/messages", json=message("hi"))
+    number = await compressed(
+        office, office.events[0].sender.id, "## Goal\nTo **find** it. <img src=x onerror=alert(1)>"
+    )
+    bubbles = (await browser.get("/chat/conversation")).json()["bubbles"]
+    dividers = [bubble for bubble in bubbles if bubble["who"] == "divider"]
+    assert [(bubble["id"], bubble["text"], bubble["html"]) for bubble in dividers] == [
+        (f"sum-{number}", "Earlier messages were summed up – 84k → 31k tokens", "")
+    ]
+    html = (await browser.get(f"/chat/summaries/{number}")).json()["html"]
+    assert ">Goal</h2>" in html
+    assert "<strong>find</strong> it. &lt;img" in html
+    assert PREFIX[:30] not in html
+    assert "END OF CONTEXT" not in html
+    assert "Continue from" not in html
+
+
+async def test_nobody_else_reads_a_summary(office: Office, browser: httpx2.AsyncClient, message: Message) -> None:
+    await browser.post("/chat/messages", json=message("hi"))
+    number = await compressed(office, office.events[0].sender.id, "## Goal\nA secret.")
+    async with office.browser() as other:
+        unknown = await other.get(f"/chat/summaries/{number}")
+        await other.get("/")
+        refused = await other.get(f"/chat/summaries/{number}")
+    assert unknown.status_code == 401
+    assert (refused.status_code, refused.json()) == (
+        404,
+        {"error": "There is no such summary in this conversation; it may have been undone."},
+    )
+    assert (await browser.get(f"/chat/summaries/{number + 1}")).status_code == 404
+    for wrong in ("0", "-1", "x", "9" * 30):
+        assert (await browser.get(f"/chat/summaries/{wrong}")).status_code == 422
 
 
 async def test_older_messages_come_on_demand(office: Office, browser: httpx2.AsyncClient, message: Message) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gateway.bus.reports import Spoken
 from gateway.delivery.outbox import Shown
+from gateway.sessions.compressions import Divider
 from gateway.web.chat.conversation import LONGEST, WEIGHT, Conversation, Entry, changes, merge, whole
 
 
@@ -11,8 +12,8 @@ def spoken(id: int, at: float, state: str = "done", text: str = "") -> Spoken:
     return Spoken(id, text or f"question {id}", at, state)
 
 
-def shown(id: int, at: float, text: str = "") -> Shown:
-    return Shown(id, text or f"answer {id}", at, "sent")
+def shown(id: int, at: float, text: str = "", turn: str = "") -> Shown:
+    return Shown(id, text or f"answer {id}", at, "sent", turn)
 
 
 def ids(conversation: Conversation) -> list[str]:
@@ -58,6 +59,36 @@ def test_a_very_long_message_is_shown_shortened() -> None:
     found = merge([spoken(1, 1, text="y" * (LONGEST + 1_234))], [], None, 200)
     assert found.entries[0].text.startswith("y" * LONGEST + "…")
     assert "1,234 more characters" in found.entries[0].text
+
+
+def test_a_divider_stands_behind_the_last_answer_of_the_turn_that_it_follows() -> None:
+    both = [shown(1, 2.0, turn="t1"), shown(2, 2.1, turn="t1"), shown(3, 6.0, turn="t2")]
+    divider = Divider(7, 1.9, "t1", "summary", (84_000, 31_400))
+    found = merge([spoken(1, 1.0), spoken(2, 5.0)], both, None, 200, [divider])
+    assert ids(found) == ["in-1", "out-1", "out-2", "sum-7", "in-2", "out-3"]
+    assert found.entries[3].text == "Earlier messages were summed up – 84k → 31k tokens"
+
+
+def test_a_divider_in_the_middle_of_a_turn_stands_before_its_answer() -> None:
+    divider = Divider(7, 1.5, "", "fallback", (8_000, 950))
+    found = merge([spoken(1, 1.0)], [shown(1, 9.0, turn="t1")], None, 200, [divider])
+    assert ids(found) == ["in-1", "sum-7", "out-1"]
+    assert found.entries[1].text == "Earlier messages were cut to an extract – 8k → 950 tokens"
+
+
+def test_a_divider_alone_is_no_conversation_and_one_beyond_the_window_is_not_shown() -> None:
+    divider = Divider(7, 1.0, "", "summary", (2, 1))
+    assert ids(merge([], [], None, 200, [divider])) == []
+    assert ids(merge([], [shown(n, n + 5.0) for n in range(4)], None, 3, [divider])) == ["out-1", "out-2", "out-3"]
+
+
+async def test_a_divider_that_was_undone_goes_and_a_new_one_comes() -> None:
+    rows = [spoken(1, 1.0), spoken(2, 9.0)]
+    before = merge(rows, [], None, 200, [Divider(7, 2.0, "", "summary", (9_000, 2_000))])
+    now = merge(rows, [], None, 200, [Divider(8, 3.0, "", "summary", (9_000, 3_000))])
+    update = await changes(before, now)
+    assert update.gone == ["sum-7"]
+    assert [(bubble.id, bubble.who, bubble.html) for bubble in update.bubbles or []] == [("sum-8", "divider", "")]
 
 
 async def test_a_page_is_told_only_what_is_new() -> None:

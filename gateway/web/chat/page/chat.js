@@ -45,6 +45,7 @@ async function* updates(response, alive) {
 const shown = new Map(); // id → node
 let working = false;
 let typingUntil = 0;
+let compressing = false;
 
 function apply(update) {
   const following = nearEnd();
@@ -55,6 +56,7 @@ function apply(update) {
   if (update.live !== undefined) showLive(update.live);
   if (update.working !== undefined) working = update.working;
   if (update.typing !== undefined) typingUntil = update.typing ? Date.now() + TYPING : 0;
+  if (update.status !== undefined || update.whole) compressing = update.status === "compressing";
   if (update.earlier !== undefined && !(earlier.dataset.end && !update.whole)) earlier.hidden = !update.earlier;
   if (update.model !== undefined) showModel(update.model, update.demo);
   if (update.problem) throw new Error(update.problem);
@@ -85,7 +87,8 @@ function remove(id) {
 
 function place(bubble) {
   const known = shown.get(bubble.id);
-  const node = draw(bubble);
+  if (known && bubble.who === "divider") return false; // it never changes, and may be open
+  const node = bubble.who === "divider" ? drawDivider(bubble) : draw(bubble);
   if (known) {
     if (known.isEqualNode(node)) return false;
     known.replaceWith(node);
@@ -143,6 +146,30 @@ function draw(bubble) {
   return node;
 }
 
+// Where earlier messages were compressed. They stay as they are; what the model reads in their place is shown on demand.
+function drawDivider(bubble) {
+  const node = document.createElement("details");
+  node.className = "divider agent";
+  Object.assign(node.dataset, { at: bubble.at, id: bubble.id });
+  const title = document.createElement("summary");
+  title.textContent = bubble.text;
+  const body = document.createElement("div");
+  body.className = "body";
+  node.append(title, body);
+  node.addEventListener("toggle", async () => {
+    if (!node.open || body.dataset.loaded) return;
+    body.textContent = "Loading…";
+    try {
+      const found = await (await ask(`/chat/summaries/${bubble.id.split("-")[1]}`)).json();
+      body.innerHTML = found.html; // see draw
+      body.dataset.loaded = "1";
+    } catch (error) {
+      body.textContent = error.status ? error.message : "The gateway does not answer. Close this and open it again.";
+    }
+  });
+  return node;
+}
+
 const sameDay = (moment) => moment.toDateString() === new Date().toDateString();
 
 // Nodes that have not changed stay, so that a selection in them does too.
@@ -168,7 +195,9 @@ function showModel(name, demo) {
 
 function showState() {
   const busy = working || Date.now() < typingUntil;
-  typing.hidden = !busy || !live.hidden;
+  compressing &&= busy; // whoever was to say that it has ended may be gone
+  typing.hidden = !busy || !(live.hidden || compressing);
+  typing.lastElementChild.textContent = compressing ? "Summing up earlier messages" : "An answer is on its way";
   stop.hidden = !busy && live.hidden;
   empty.hidden = shown.size > 0 || busy;
 }
