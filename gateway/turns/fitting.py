@@ -65,6 +65,6 @@ class Fitting:
             writers=() if model.demo else self.writers(model.name),
             remembered=partial(self.remembered, turn),
             renewed=partial(self.renewed, turn.events[-1], entry.session.whose),
-            session_id=entry.session.id,
+            session_id=lambda: ledger.current,
         )
         return FittedWindow(entry.session.conversation, rooms, model, specs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ import pytest
 
 from gateway.agent.context.compressor import Compressor
 from gateway.agent.context.engines import Chosen, open_engine
+from gateway.agent.context.guarded import Guarded, Patience
 from gateway.agent.memory.settings import MemorySettings
 from gateway.contracts.model import Completed
 from gateway.messages import Message, ToolCall
@@ -77,7 +79,7 @@ class Engine(ContextEngine):
         return {"depth": "3"}
 
     async def on_session_start(self, session_id, *, reason):
-        self.hear("on_session_start", reason)
+        self.hear("on_session_start", reason, session_id)
 
     async def on_session_end(self, session_id, messages):
         self.hear("on_session_end", [message.text for message in messages])
@@ -141,6 +143,11 @@ def heard(home: Path, *hooks: str) -> list[list[object]]:
     return [entry for entry in map(json.loads, lines) if entry[0] in hooks]
 
 
+def started(home: Path) -> list[object]:
+    """Return why the engine was told which conversation it is, each time."""
+    return [reason for _, reason, _ in heard(home, "on_session_start")]
+
+
 async def tell(house: House, text: str, *, shows: str) -> None:
     house.platform.say(text)
     await house.platform.sees(shows)
@@ -183,12 +190,12 @@ def replace_prune(house: House) -> object:
 async def test_an_engine_hears_what_becomes_of_its_conversation(small: House) -> None:
     give(small)
     home = small.plans[0].home
-    hooks = ("on_session_start", "on_session_reset", "on_turn_complete")
+    hooks = ("on_session_reset", "on_turn_complete")
     async with small.running():
         await tell(small, "hello #one", shows="you said: one")
         await tell(small, "hello #two", shows="you said: two")
+    assert started(home) == ["new"]
     assert heard(home, *hooks) == [
-        ["on_session_start", "new"],
         ["on_turn_complete", ["hello #one", "you said: one"]],
         ["on_turn_complete", ["hello #two", "you said: two"]],
     ]
@@ -197,8 +204,8 @@ async def test_an_engine_hears_what_becomes_of_its_conversation(small: House) ->
         await tell(small, "hello #three", shows="you said: three")
         chat.say("/retry")
         await chat.until(lambda: chat.texts().count("you said: three") == 2, "the answer once more")
+    assert started(home) == ["resume"]
     assert heard(home, *hooks) == [
-        ["on_session_start", "resume"],
         ["on_turn_complete", ["hello #three", "you said: three"]],
         ["on_session_reset"],
         ["on_turn_complete", ["hello #three", "you said: three"]],
@@ -214,11 +221,44 @@ async def test_an_engine_hears_that_its_conversation_is_let_go_and_of_its_compre
         await tell(small, f"{story}#two", shows="you said: two")
         chat.say("hello #bob", "bob")
         await chat.sees("you said: bob", "bob")
-    entries = heard(small.plans[0].home, "on_session_start", "on_session_end")
-    assert entries[:2] == [["on_session_start", "new"], ["on_session_start", "compression"]]
-    (ended,) = [entry for entry in entries if entry[0] == "on_session_end"]
+    home = small.plans[0].home
+    assert started(home)[:2] == ["new", "compression"]
+    (ended,) = heard(home, "on_session_end")
     assert isinstance(ended[1], list)
     assert ended[1][-1] == "you said: two"
+
+
+async def test_an_engine_hears_under_which_id_a_compressed_conversation_goes_on(small: House) -> None:
+    give(small, due=60)
+    small.change(compression=small.plans[0].compression.model_copy(update={"in_place": False}))
+    story = "a long story, " * 20
+    async with small.running():
+        await tell(small, f"{story}#one", shows="you said: one")
+        await tell(small, f"{story}#two", shows="you said: two")
+        await tell(small, "and then? #three", shows="you said: three")
+    (_, first, parent), (_, compressed, child), (_, again, same) = heard(small.plans[0].home, "on_session_start")[:3]
+    assert (first, compressed, again) == ("new", "compression", "resume")
+    assert child != parent
+    assert child == same
+
+
+class Hanging(Compressor):
+    """Never comes back from hearing of a turn."""
+
+    async def on_turn_complete(self, messages: Sequence[Message]) -> None:
+        await asyncio.Event().wait()
+
+
+async def test_an_engine_that_never_comes_back_holds_up_no_answer(
+    small: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    give(small)
+    settings = small.plans[0].compression
+    small.engine = lambda: Guarded("mine", Hanging(settings, str), settings, Patience(hook=0.2))
+    async with small.running():
+        await tell(small, "hello #one", shows="you said: one")
+        await tell(small, "hello #two", shows="you said: two")
+    assert "on_turn_complete of the context engine mine failed: TimeoutError" in caplog.text
 
 
 async def test_the_tools_of_an_engine_are_offered_and_answered(house: House) -> None:

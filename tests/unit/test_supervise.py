@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from gateway.errors import AdapterError, GatewayError, StorageError, TokenRefused, Unreachable
-from gateway.supervise import Background, beside, contain, keep
+from gateway.supervise import Background, attempt, beside, contain, keep, within
 
 
 class Scripted:
@@ -365,3 +365,52 @@ async def test_what_work_in_the_background_gives_or_raises_is_had_from_its_task(
     with pytest.raises(LookupError):
         await background.start(fail())
     assert await background.end(10) == 0
+
+
+# --- calls of somebody else's code
+
+
+def test_what_a_call_raises_is_answered_by_what_hears_of_it() -> None:
+    assert attempt(lambda: 3, repr) == 3
+    assert attempt(lambda: str(1 // 0), lambda error: type(error).__name__) == "ZeroDivisionError"
+
+
+async def test_work_that_takes_too_long_is_cancelled() -> None:
+    ended = asyncio.Event()
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    with pytest.raises(TimeoutError, match="no answer within 0.01 s"):
+        await within(work(), 0.01)
+    await ended.wait()
+
+
+async def test_work_that_ends_in_time_says_how() -> None:
+    async def answer() -> int:
+        return 3
+
+    async def fail() -> None:
+        raise StorageError("full")
+
+    assert await within(answer(), 5) == 3
+    with pytest.raises(StorageError, match="full"):
+        await within(fail(), 5)
+    with pytest.raises(RuntimeError, match="cancelled from within"):
+        await within(a_stray_cancellation(), 5)
+
+
+async def test_what_is_begun_may_be_waited_for() -> None:
+    background, done = Background(), list[int]()
+
+    async def work() -> None:
+        await asyncio.sleep(0)
+        done.append(1)
+
+    await background.settle(5)
+    background.start(work())
+    await background.settle(5)
+    assert done == [1]

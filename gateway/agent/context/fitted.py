@@ -63,8 +63,8 @@ class FittingRooms:
     What a turn's window works with.
 
     `writers` write summaries, each where the one before it fails. `remembered` asks a memory service what must be
-    kept of messages, `renewed` returns the prompt as it should be after a compression. `session_id` is what the engine
-    is told.
+    kept of messages, `renewed` returns the prompt as it should be after a compression. `session_id` says under which id
+    the conversation goes on.
     """
 
     engine: ContextEngine
@@ -75,7 +75,7 @@ class FittingRooms:
     remembered: Callable[[Sequence[Message]], Awaitable[str]]
     renewed: Callable[[str], Awaitable[str]]
     now: Callable[[], float] = time.time
-    session_id: str = ""
+    session_id: Callable[[], str] = str
 
 
 class FittedWindow:
@@ -340,7 +340,7 @@ class FittedWindow:
         if done.outcome == "fallback":
             log.warning("Summary generation was unavailable, and an extract was made instead: %s", done.reason)
         log.info("compression (%s, %s) took %.1f s: %d to %d tokens", cause, done.outcome, seconds, *tokens)
-        await rooms.engine.on_session_start(rooms.session_id, reason="compression")
+        await rooms.engine.on_session_start(rooms.session_id(), reason="compression")
 
     async def _leave(self, past: Past, kept: Kept, order: Order, cause: Occasion, seconds: float) -> None:
         """Hear that nothing was changed; what went wrong is stored."""
