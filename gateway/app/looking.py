@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
@@ -47,7 +48,8 @@ async def looking(rooms: Rooms, model: str) -> AsyncIterator[Looking]:
         tools = mind.tools(Role.OWNER, chosen, FunctionTools([*notes, search_tool(rooms.database)]))
         engine = mind.engine()
         engine.model_changed(chosen.name, chosen.window, chosen.max_tokens)
-        yield Looking(Measure(chosen, tools.specs(), Meter(Calibrations(), chosen.name)), engine)
+        meter = Meter(Calibrations(), chosen.name, await asyncio.to_thread(mind.count))
+        yield Looking(Measure(chosen, tools.specs(), meter), engine)
 
 
 async def _heard(turn: Turn, target: Target, operations: Sequence[Operation]) -> None:
