@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import partial
 
-from gateway.agent.context.assembly import Assembled, assemble
+from gateway.agent.context.assembly import assemble
 from gateway.agent.context.boundaries import LEAST_ROWS, MOST_ROWS, Parts, parted, span
 from gateway.agent.context.prune import prune, prune_early
 from gateway.agent.context.settings import CompressionSettings
@@ -133,7 +133,7 @@ class Compressor(ContextEngine):
         if isinstance(found, Summary):
             made = assemble(cut.parts, found.text)
             why = tried[-1] if tried else None
-            done = Compressed(
+            return Compressed(
                 view=made.view,
                 rows=made.rows,
                 outcome="summary",
@@ -143,7 +143,6 @@ class Compressor(ContextEngine):
                 cause=why.cause if why else "",
                 reason=why.text if why else "",
             )
-            return self._smaller(past, made, done)
         return await asyncio.to_thread(self._without, _Failed(past, cut, job, found, tried, order))
 
     def _divided(self, past: Past, order: Order) -> _Cut | None:
@@ -222,7 +221,7 @@ class Compressor(ContextEngine):
             )
         text = fallback(job, failure.text, self._redact)
         made = assemble(failed.cut.parts, text)
-        done = Compressed(
+        return Compressed(
             view=made.view,
             rows=made.rows,
             outcome="fallback",
@@ -232,7 +231,6 @@ class Compressor(ContextEngine):
             reason=failure.text,
             pause=pause,
         )
-        return self._smaller(failed.past, made, done)
 
     def _only_pruned(self, past: Past) -> Compressed | Kept:
         """Do what can be done without a summary."""
@@ -241,22 +239,6 @@ class Compressor(ContextEngine):
         changed = prune(past.rows, tail, budget=budget, tokens=past.tokens, count=self._estimate)
         changed = {place: message for place, message in changed.items() if past.rows[place].id}
         return _shortened(past, changed) if changed else NOTHING
-
-    def _smaller(self, past: Past, made: Assembled, done: Compressed) -> Compressed | Kept:
-        """Return what was done only if it is smaller: else nothing is changed."""
-        known = {id(row.message): token for row, token in zip(past.rows, past.tokens, strict=True)}
-        after = sum(known.get(id(row.message)) or self._estimate(row.message) for row in made.rows)
-        if after < sum(past.tokens):
-            return done
-        text = "the compressed conversation would not be shorter"
-        return Kept(
-            reason=text,
-            failed=True,
-            cause=Cause.NOT_SHORTER,
-            pause=Cause.NOT_SHORTER.pause(),
-            writer=done.writer,
-            usage=done.usage,
-        )
 
 
 def _shortened(past: Past, changed: dict[int, Message]) -> Compressed:

@@ -27,7 +27,7 @@ from gateway.contracts.context import Compressed, ContextEngine, Kept, Order, Pa
 from gateway.contracts.model import Completed, Model
 from gateway.contracts.tool import ToolSpec
 from gateway.errors import GatewayError
-from gateway.llm.tokens.messages import estimate
+from gateway.llm.tokens.messages import Count, estimate
 from gateway.messages import Compressing, CompressionEnded, Message, Notice
 from gateway.supervise import contain
 
@@ -303,11 +303,15 @@ class FittedWindow:
             outcome = await contain(f"the context engine {engine.name}", engine.compress(past, order), GatewayError)
         except GatewayError as error:
             return Kept(reason=str(error), failed=True, cause="engine", pause=PAUSE)
-        if isinstance(outcome, Compressed) and (wrong := _wrong(past, outcome)):
+        if not isinstance(outcome, Compressed):
+            return outcome
+        count, spent = self.conversation.count, outcome.usage
+        if wrong := _wrong(past, outcome):
             log.error("what the context engine %s made of a conversation is not used: %s", engine.name, wrong)
-            return Kept(
-                reason=wrong, failed=True, cause="engine", pause=60.0, writer=outcome.writer, usage=outcome.usage
-            )
+            return Kept(reason=wrong, failed=True, cause="engine", pause=PAUSE, writer=outcome.writer, usage=spent)
+        if _weight(past, outcome, count) >= sum(past.tokens):
+            reason, why = "the compressed conversation would not be shorter", Cause.NOT_SHORTER
+            return Kept(reason=reason, failed=True, cause=why, pause=why.pause(), writer=outcome.writer, usage=spent)
         return outcome
 
     async def _take(self, past: Past, done: Compressed, order: Order, cause: Occasion, seconds: float) -> None:
@@ -319,8 +323,7 @@ class FittedWindow:
         if cause == "prune":
             guards = before
         prompt = await rooms.renewed(conversation.prompt)
-        known = {id(row.message): tokens for row, tokens in zip(past.rows, past.tokens, strict=True)}
-        left = past.fixed + sum(known.get(id(row.message)) or estimate(row.message) for row in done.rows)
+        left = past.fixed + _weight(past, done, conversation.count)
         tokens = past.counted, rooms.meter.corrected(left)
         record = self._record(past, order, cause, seconds)
         record = replace(
@@ -390,3 +393,9 @@ def _wrong(past: Past, done: Compressed) -> str:
     if not done.rows:
         return "nothing is left"
     return ""
+
+
+def _weight(past: Past, done: Compressed, count: Count) -> int:
+    """Return the uncorrected estimate of the rows that a compression left."""
+    known = {id(row.message): tokens for row, tokens in zip(past.rows, past.tokens, strict=True)}
+    return sum(known.get(id(row.message)) or estimate(row.message, count) for row in done.rows)
