@@ -19,7 +19,7 @@ CANDIDATES = 1000
 """The newest so many messages that fit a query are looked at; older ones are found by more words or a date."""
 SCORED_CHARS = 4000
 """Characters at the beginning of a candidate that are read."""
-WINDOW = 20_000
+WINDOW = 4000
 """On Postgres that many of the newest messages are looked through first, since its index has no order."""
 COMPRESSION = "compression"
 """The kind of a view that only keeps what was said from the model; all others take it back."""
