@@ -121,7 +121,6 @@ async def _undo(rooms: ContextRooms, claimed: Claimed) -> Said:
         return Said(NOTHING_TO_UNDO)
     if weighed.refusal:
         return Said(weighed.refusal)
-    open.meter.forget()  # what was counted was a shorter conversation, and says nothing of this one
     due = f"more than {short(open.engine.due)} tokens" if open.engine.due else "too much"
     text = (
         f"Taken back ({figures(weighed.found.record)}): the messages are as they were said again, about"

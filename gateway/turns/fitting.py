@@ -51,7 +51,8 @@ class Fitting:
 
     def entry(self, session: LiveSession, model: Model) -> Entry:
         """Make what the cache holds."""
-        return Entry(session, model.name, self.engine(), Meter(self.calibrations, model.name, self.count))
+        meter = Meter(self.calibrations, model.name, self.count, session.conversation.counts)
+        return Entry(session, model.name, self.engine(), meter)
 
     def window(
         self, entry: Entry, turn: Turn, model: Model, specs: Sequence[ToolSpec], ledger: TurnLedger

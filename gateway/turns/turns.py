@@ -31,7 +31,7 @@ from gateway.sessions import store
 from gateway.storage.database import Connection, Database
 from gateway.supervise import beside
 from gateway.turns.answer import Answers
-from gateway.types import Reply, SessionKey
+from gateway.types import Event, Reply, SessionKey
 
 log = logging.getLogger(__name__)
 
@@ -248,6 +248,10 @@ class Turns:
         log.warning("attempt %d of 3 for a message of %s failed%s", claimed.attempt, key, "" if again else ", the last")
         self._rooms.claims.offer(str(key))
 
+    def _is_command(self, event: Event) -> bool:
+        found = self._rooms.commands.find(event.text)
+        return isinstance(found, Found) and not found.command.again
+
     async def _bury(self, key: SessionKey, found: Dead) -> None:
         """Make dead letters of events that had all their attempts, and tell who wrote them."""
 
@@ -257,9 +261,10 @@ class Turns:
                 return [], []
             reason = buried[0].reason or "the gateway was interrupted each time"
             session = reports.standing(connection, key).session_id
-            begun = journal.started_calls(connection, found.turn)
-            store.append(connection, session, found.turn, closing(store.of_turn(connection, found.turn), begun))
-            journal.finish(connection, found.turn, str(key), session, Ending("failed", problem=reason))
+            if not self._is_command(buried[0].event):  # which says nothing in the conversation
+                begun = journal.started_calls(connection, found.turn)
+                store.append(connection, session, found.turn, closing(store.of_turn(connection, found.turn), begun))
+                journal.finish(connection, found.turn, str(key), session, Ending("failed", problem=reason))
             # Where an attempt was showing something, the sentence takes its place.
             shown = {address: message_id for address, message_id, _ in outbox.lives(connection, found.turn)}
             outbox.end_live(connection, found.turn)

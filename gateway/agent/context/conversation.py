@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from gateway.agent.context.assembly import wire
 from gateway.agent.context.guards import Guards
+from gateway.agent.context.meter import Counts
 from gateway.agent.history import repair
 from gateway.contracts.context import Row
 from gateway.llm.tokens.messages import Count, Estimates
@@ -33,6 +34,7 @@ class Conversation:
         self.messages: list[Message] = []
         self._said: list[Message] = []
         self._estimates = Estimates(count)
+        self.counts: Counts = {}
         self._bytes = 0
 
     @property
@@ -57,6 +59,7 @@ class Conversation:
     def fill(self, rows: Sequence[Row], *, open_end: bool = False) -> None:
         """Hold these rows; `open_end` says that the last turn among them goes on."""
         self.rows = list(rows)
+        self.counts.clear()
         self.summarised = any(row.summary for row in rows)
         self._said = [row.message for row in rows]
         self._bytes = sum(map(_bytes, self._said))

@@ -339,7 +339,6 @@ class FittedWindow:
         await rooms.ledger.keep(record, done, guards, prompt)
         conversation.take(prompt, done.rows, guards)
         self._left_out = self._in_vain = 0
-        rooms.meter.forget()
         if done.outcome == "fallback":
             log.warning("Summary generation was unavailable, and an extract was made instead: %s", done.reason)
         log.info("compression (%s, %s) took %.1f s: %d to %d tokens", cause, done.outcome, seconds, *tokens)

@@ -10,30 +10,40 @@ from gateway.llm.tokens.messages import Count, estimate, estimate_tools
 from gateway.llm.tokens.text import estimate_text
 from gateway.messages import Message, Usage
 
+Counts = dict[str, tuple[int, int]]
+
 
 class Meter:
     """
     The tokens of one live session at one model; `estimated` is the uncorrected estimate of a whole request.
 
-    `count` is the conversation's.
+    `count` is the conversation's. `counts` holds, by model, what the endpoint counted last and what was estimated of
+    that request; whoever makes the conversation another one clears it.
     """
 
-    def __init__(self, calibrations: Calibrations, model: str, count: Count = estimate_text) -> None:
+    def __init__(
+        self,
+        calibrations: Calibrations,
+        model: str,
+        count: Count = estimate_text,
+        counts: Counts | None = None,
+    ) -> None:
         self.count = count
         self._calibrations, self._model = calibrations, model
-        self._counted, self._at = 0, 0
+        self._counts: Counts = {} if counts is None else counts
         self._prompt, self._specs, self._fixed = "", tuple[ToolSpec, ...](), -1
 
     @property
     def counted(self) -> int:
         """What the endpoint counted for the last request; 0 where it did not, or the conversation has changed since."""
-        return self._counted
+        return self._counts.get(self._model, (0, 0))[0]
 
     def tokens(self, estimated: int) -> int:
         """Return about how many tokens a request takes as the endpoint counts."""
         known = self._calibrations.of(self._model)
-        if self._counted and estimated >= self._at:
-            return self._counted + known.corrected(estimated - self._at)
+        counted, at = self._counts.get(self._model, (0, 0))
+        if counted and estimated >= at:
+            return counted + known.corrected(estimated - at)
         return known.corrected(estimated)
 
     def fixed(self, prompt: str, specs: Sequence[ToolSpec]) -> int:
@@ -52,8 +62,8 @@ class Meter:
         """Hear that the endpoint counted `prompt` tokens for a request; 0 says that it does not count."""
         if prompt:
             self._calibrations.learn(self._model, estimated, Usage(prompt=prompt))
-            self._counted, self._at = prompt, estimated
+            self._counts[self._model] = prompt, estimated
 
     def forget(self) -> None:
         """Hear that the conversation is another one than was counted."""
-        self._counted = self._at = 0
+        self._counts.clear()

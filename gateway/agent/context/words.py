@@ -30,7 +30,7 @@ def replaced(reason: str) -> str:
     """Say that no model could sum up."""
     return (
         f"No model could sum up the older part of this conversation ({_line(reason)}), so an extract stands for it."
-        " Nothing is lost: /compaction undo brings it back."
+        f" Nothing is lost: /compaction undo brings it back. {OUT}"
     )
 
 

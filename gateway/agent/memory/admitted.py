@@ -19,8 +19,9 @@ def admitted(
     """
     Return the specs that can be used; a warning says which cannot, and why.
 
-    `of` is what the provider provides. `taken` are the names of our own tools. A spec may also be a dict in the form of an endpoint, as in plugins that
-    were written for the reference: ``{"type": "function", "function": {"name": …}}``, or only the inner part.
+    `of` is what the provider provides. `taken` are the names of our own tools. A spec may also be a dict in the form of
+    an endpoint, as in plugins that were written for the reference: ``{"type": "function", "function": {"name": …}}``,
+    or only the inner part.
     """
     found: dict[str, ToolSpec] = {}
     for given in specs:

@@ -79,7 +79,7 @@ class Talk:
         self.conversation = Conversation()
         self.conversation.prompt, self.conversation.guards = PROMPT, unpacked(self.rows.guards)
         self.conversation.fill(viewed(self.rows.said, self.rows.views), open_end=open_end)
-        self.meter = Meter(Calibrations(), self.model.name)
+        self.meter = Meter(Calibrations(), self.model.name, counts=self.conversation.counts)
         self.context = self.engine or Compressor(self.settings, Redactor())
 
     def window(self) -> FittedWindow:
