@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from gateway.agent.context.compacting import FittingRooms
 from gateway.agent.context.conversation import Conversation
-from gateway.agent.context.fitted import FittedWindow, FittingRooms
+from gateway.agent.context.fitted import FittedWindow
 from gateway.agent.context.meter import Meter
 from gateway.agent.context.settings import CompressionSettings
 from gateway.contracts.context import ContextEngine

@@ -18,7 +18,7 @@ from gateway.turns.live import LiveSession
 @dataclass(slots=True)
 class TurnLedger:
     """
-    Implements `gateway.agent.context.fitted.Ledger` over the database.
+    Implements `gateway.agent.context.compacting.Ledger` over the database.
 
     `without` are turns that this one replaces. `follow` makes the id of a session that goes on from a compressed one,
     None where a session is compressed within itself; `child` is then the id it has from the next turn on, of which

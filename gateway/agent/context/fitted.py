@@ -1,35 +1,25 @@
 """
-Keeps the conversation of one turn inside the model's window: when to compress, and what to make of how that went.
+Keeps the conversation of one turn inside the model's window: when to compress, and what to do where that is not enough.
 
 In: what is said, what endpoints count, errors that say that a request was too long. Out: the messages of the next
-request, compressions in the rows, and what the chat should know of them.
+request, and what the chat should know. How a compression goes, `compacting` says.
 """
 
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol
+from collections.abc import AsyncIterator, Sequence
 
-from gateway.agent.context.assembly import viewed
+from gateway.agent.context.compacting import Compacting, FittingRooms
 from gateway.agent.context.conversation import Conversation
-from gateway.agent.context.frame import noted
-from gateway.agent.context.guards import Guards, packed
-from gateway.agent.context.meter import Meter
-from gateway.agent.context.settings import CompressionSettings
 from gateway.agent.context.summary.summarise import Cause
 from gateway.agent.context.window import LEFT_OUT, Occasion, Told
-from gateway.agent.context.words import aborted, blocked, replaced, written_by_another
+from gateway.agent.context.words import blocked
 from gateway.agent.history import later_half
-from gateway.contracts.context import Compressed, ContextEngine, Kept, Order, Past, Record
+from gateway.contracts.context import Order, Past
 from gateway.contracts.model import Completed, Model
 from gateway.contracts.tool import ToolSpec
-from gateway.errors import GatewayError
-from gateway.llm.tokens.messages import Count, estimate
-from gateway.messages import Compressing, CompressionEnded, Message, Notice
-from gateway.supervise import contain
+from gateway.messages import Message, Notice
 
 log = logging.getLogger(__name__)
 
@@ -41,60 +31,21 @@ GROWTH = 1.05
 """How much must have been said before it is tried again to compress what could not be."""
 IDLE_SHARE = 0.25
 """Of the threshold, that a conversation fills before idleness alone is a reason."""
-PAUSE = 60.0
-"""Seconds after an engine failed; the reference's for what has no other."""
 FULL = 0.5
 """Of the threshold, from which an endpoint's unexplained trouble may be that the request is too long."""
-
-
-class Ledger(Protocol):
-    """Where a turn's compressions are stored. Raises `Fenced` where the turn is no longer ours."""
-
-    async def stored(self, after: int) -> Sequence[tuple[int, str]]:
-        """Return the ids of the session's rows after one, and of each the call it is a result of ("" for others)."""
-
-    async def keep(self, record: Record, done: Compressed | None, guards: Guards, prompt: str) -> None:
-        """Store in one transaction what was tried, its view if it took effect, the guards and the prompt after it."""
-
-
-@dataclass(frozen=True, slots=True)
-class FittingRooms:
-    """
-    What a turn's window works with.
-
-    `writers` write summaries, each where the one before it fails. `remembered` asks a memory service what must be
-    kept of messages, `renewed` returns the prompt as it should be after a compression. `session_id` says under which id
-    the conversation goes on.
-    """
-
-    engine: ContextEngine
-    settings: CompressionSettings
-    meter: Meter
-    ledger: Ledger
-    writers: Sequence[Model]
-    remembered: Callable[[Sequence[Message]], Awaitable[str]]
-    renewed: Callable[[str], Awaitable[str]]
-    now: Callable[[], float] = time.time
-    session_id: Callable[[], str] = str
 
 
 class FittedWindow:
     """The window of one turn; `specs` are the tools that go with its requests."""
 
     def __init__(
-        self,
-        conversation: Conversation,
-        rooms: FittingRooms,
-        model: Model,
-        specs: Sequence[ToolSpec],
+        self, conversation: Conversation, rooms: FittingRooms, model: Model, specs: Sequence[ToolSpec]
     ) -> None:
         self.conversation = conversation
-        self._rooms, self._model, self._unsaved = rooms, model, 0
-        self._specs = specs
-        self._left_out = 0
-        self._failures = 0
-        self._in_vain = 0
         self.shorter = False
+        self._rooms, self._model = rooms, model
+        self._work = Compacting(conversation, rooms, model, specs)
+        self._left_out = 0
         self._waited = rooms.now() - conversation.spoken if conversation.spoken else 0.0  # before this turn
         self._look()
 
@@ -106,13 +57,22 @@ class FittedWindow:
     @property
     def prompt(self) -> str:
         """The system's prompt as it goes out."""
-        prompt = self.conversation.prompt
-        return noted(prompt) if self.conversation.summarised else prompt
+        return self._work.prompt
 
     @property
     def messages(self) -> Sequence[Message]:
         """What goes out behind the prompt."""
         return self._rooms.engine.select(self.conversation.messages[self._left_out :])
+
+    @property
+    def estimated(self) -> int:
+        """The uncorrected estimate of the next request."""
+        return self._work.estimated
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens the next request takes."""
+        return self._work.tokens
 
     def add(self, said: Sequence[Message]) -> None:
         """Add what is said in this turn."""
@@ -122,49 +82,32 @@ class FittedWindow:
         """Put results in the order of their calls, once every call has its own."""
         self.conversation.settle()
 
-    @property
-    def _fixed(self) -> int:
-        return self._rooms.meter.fixed(self.prompt, self._specs)
-
-    @property
-    def estimated(self) -> int:
-        """The uncorrected estimate of the next request."""
-        return self._fixed + self.conversation.total
-
-    @property
-    def tokens(self) -> int:
-        """About how many tokens the next request takes."""
-        return self._rooms.meter.tokens(self.estimated)
-
     def answered(self, answer: Completed, estimated: int) -> None:
         """Hear what the endpoint counted for a request with this uncorrected estimate."""
-        prompt = answer.read or answer.usage.prompt
+        prompt, due = answer.read or answer.usage.prompt, self._rooms.engine.due
         if not self._left_out:
             self._rooms.meter.learn(estimated, prompt)
         self._rooms.engine.used(answer.usage)
         self._look()
-        if prompt and self._rooms.engine.due:
-            self._guards = self._guards.counted(prompt, self._rooms.engine.due)
+        if prompt and due:
+            self._work.guards = self._work.guards.counted(prompt, due)
 
-    @property
-    def _guards(self) -> Guards:
-        return self.conversation.guards
-
-    @_guards.setter
-    def _guards(self, guards: Guards) -> None:
-        self.conversation.guards = guards
+    async def past(self) -> Past:
+        """Return the conversation for the engine, every stored row with its id."""
+        return await self._work.past()
 
     # --- when
 
     async def make_room(self, cause: Occasion, unsaved: int) -> AsyncIterator[Told]:
         """Compress before a request where that is due and may be done."""
-        rooms, self._unsaved = self._rooms, unsaved
+        rooms, self._work.unsaved = self._rooms, unsaved
         if not rooms.settings.enabled or not rooms.engine.due:
             return
-        if cause == "before turn" and self._idle():
+        if cause == "before turn" and self._idle() and rooms.engine.has_content(await self.past()):
             cause = "idle"
         elif not self._due():
-            await self._prune()
+            if rooms.settings.proactive_prune_tokens:
+                await self._work.prune()
             return
         for _ in range(PASSES):
             before = self.tokens
@@ -172,33 +115,29 @@ class FittedWindow:
                 for notice in self._blocked(before):
                     yield notice
                 return
-            async for told in self._compress(cause, Order(models=self._rooms.writers)):
+            async for told in self._compress(cause, Order(models=rooms.writers)):
                 yield told
             if not self.shorter or self.tokens > before * PROGRESS or not self._due():
                 return
 
     async def overflowed(self, unsaved: int) -> AsyncIterator[Told]:
         """Make the conversation shorter after a request that was too long; `shorter` then says whether it is."""
-        self._unsaved = unsaved
+        self.shorter, self._work.unsaved = False, unsaved
         self._look()
         self._rooms.meter.forget()
-        self.shorter = False
         if not self._rooms.settings.enabled:
             return
         order = Order(models=self._rooms.writers)
         if self._stopped():
             for notice in self._blocked(self.tokens):
                 yield notice
-            order = Order(models=(), why=self._guards.reason)
+            order = Order(models=(), why=self._work.guards.reason)
         if order.models or self._may_do_without():
             async for told in self._compress("overflow", order):
                 yield told
         if not self.shorter:
-            rest = later_half(self.conversation.messages[self._left_out :])
-            if rest:
-                self._left_out, self.shorter = len(self.conversation.messages) - len(rest), True
-                for notice in self._once("left-out", LEFT_OUT):
-                    yield notice
+            for notice in self._leave_out():
+                yield notice
 
     def may_be_full(self) -> bool:
         """Say whether trouble that an endpoint does not explain may be that the request was too long."""
@@ -206,195 +145,50 @@ class FittedWindow:
 
     async def command(self, focus: str, keep: int | None) -> AsyncIterator[Told]:
         """Compress because a person asked for it, whatever the guards say."""
-        self._guards = self._guards.asked()
-        async for told in self._compress(
-            "command", Order(models=self._rooms.writers, focus=focus, keep=keep, asked=True)
-        ):
+        self._work.guards = self._work.guards.asked()
+        order = Order(models=self._rooms.writers, focus=focus, keep=keep, asked=True)
+        async for told in self._compress("command", order):
             yield told
 
+    async def _compress(self, cause: Occasion, order: Order) -> AsyncIterator[Told]:
+        async for told in self._work.compress(cause, order):
+            yield told
+        self.shorter = self._work.shorter
+        if self.shorter:
+            self._left_out = 0
+
     def _due(self) -> bool:
-        tokens = self._rooms.meter.counted if self._guards.held else self.tokens
-        return tokens >= self._rooms.engine.due and self.estimated >= self._in_vain * GROWTH
+        tokens = self._rooms.meter.counted if self._work.guards.held else self.tokens
+        return tokens >= self._rooms.engine.due and self.estimated >= self._work.in_vain * GROWTH
 
     def _idle(self) -> bool:
-        seconds = self._rooms.settings.idle_compact_after_seconds
-        return (
-            0 < seconds <= self._waited and not self._guards.held and self.tokens >= self._rooms.engine.due * IDLE_SHARE
+        enough = self.tokens >= self._rooms.engine.due * IDLE_SHARE
+        return 0 < self._rooms.settings.idle_compact_after_seconds <= self._waited and (
+            enough and not self._work.guards.held
         )
 
     def _stopped(self) -> bool:
-        return self._failures >= self._rooms.settings.max_attempts or bool(self._guards.block(self._rooms.now()))
+        block = self._work.guards.block(self._rooms.now())
+        return bool(block) or self._work.failures >= self._rooms.settings.max_attempts
 
     def _may_do_without(self) -> bool:
         """Say whether an extract may stand in where no model may be asked: not where that will pass by itself."""
-        guards = self._guards
-        known = guards.cause in set(Cause)
-        return guards.fallbacks > 0 and known and not Cause(guards.cause).aborts
+        guards = self._work.guards
+        return guards.fallbacks > 0 and guards.cause in set(Cause) and not Cause(guards.cause).aborts
 
     def _blocked(self, tokens: int) -> list[Notice]:
-        block = self._guards.block(self._rooms.now())
-        if not block or tokens < self._rooms.engine.due:
+        """Say that it is over the threshold and not compressed."""
+        guards, due, now = self._work.guards, self._rooms.engine.due, self._rooms.now()
+        block = guards.block(now)
+        if not block or tokens < due:
             return []
-        log.warning("compression is blocked (%s) at %d of %d tokens", block, tokens, self._rooms.engine.due)
-        return self._once(block, blocked(self._guards, block, tokens, self._rooms.engine.due, self._rooms.now()))
+        log.warning("compression is blocked (%s) at %d of %d tokens", block, tokens, due)
+        return self._work.once(block, blocked(guards, block, tokens, due, now))
 
-    def _once(self, key: str, text: str) -> list[Notice]:
-        """Tell the person once, until a compression has gone well."""
-        if key in self._guards.told.split():
+    def _leave_out(self) -> list[Notice]:
+        """Send the newer half alone, in this turn: all of it stays stored and in view."""
+        rest = later_half(self.conversation.messages[self._left_out :])
+        if not rest:
             return []
-        self._guards = replace(self._guards, told=f"{self._guards.told} {key}".strip())
-        return [Notice(text)]
-
-    # --- how
-
-    async def past(self) -> Past:
-        """Return the conversation for the engine, every stored row with its id."""
-        conversation = self.conversation
-        known = max((row.id for row in conversation.rows), default=0)
-        if not conversation.number(await self._rooms.ledger.stored(known), self._unsaved):
-            raise GatewayError("the conversation in memory is not the one in the rows; it is read again")
-        estimated = self.estimated
-        factor = self._rooms.meter.corrected(1_000_000) / 1_000_000
-        return Past(tuple(conversation.rows), tuple(conversation.tokens), self._fixed, factor, self.tokens or estimated)
-
-    async def _prune(self) -> None:
-        """Shorten old results of tools where the engine finds that worth a new prompt cache."""
-        if not self._rooms.settings.proactive_prune_tokens:
-            return
-        past = await self.past()
-        if (done := self._rooms.engine.prune(past)) is not None and not _wrong(past, done):
-            await self._take(past, done, Order(models=()), "prune", 0.0)
-
-    async def _compress(self, cause: Occasion, order: Order) -> AsyncIterator[Told]:
-        """Compress once; `shorter` then says whether it took effect."""
-        rooms, guards, began = self._rooms, self._guards, time.monotonic()
-        self.shorter = False
-        past = await self.past()
-        if not order.asked:
-            self._guards = guards.begun(rooms.now())
-        yield Compressing(past.counted)
-        log.info("compression begins (%s) at %d tokens of %d", cause, past.counted, rooms.engine.due)
-        order = replace(
-            order,
-            memory=await rooms.remembered([row.message for row in past.rows]),
-            again=guards.compressions > 0 or self.conversation.summarised,
-            strikes=guards.ineffective,
-            cause=guards.cause,
-            failures=guards.failures,
-        )
-        outcome = await self._asked(past, order)
-        seconds = time.monotonic() - began
-        if isinstance(outcome, Kept):
-            await self._leave(past, outcome, order, cause, seconds)
-            yield CompressionEnded(past.counted, past.counted, 0, outcome.reason, failed=outcome.failed)
-            for notice in self._warned(outcome):
-                yield notice
-            return
-        await self._take(past, outcome, order, cause, seconds)
-        self.shorter = True
-        yield CompressionEnded(past.counted, self.tokens, self._guards.compressions)
-        for notice in self._warned(outcome):
-            yield notice
-
-    async def _asked(self, past: Past, order: Order) -> Compressed | Kept:
-        """Have the engine compress; what it does wrong leaves everything as it is."""
-        engine = self._rooms.engine
-        try:
-            outcome = await contain(f"the context engine {engine.name}", engine.compress(past, order), GatewayError)
-        except GatewayError as error:
-            return Kept(reason=str(error), failed=True, cause="engine", pause=PAUSE)
-        if not isinstance(outcome, Compressed):
-            return outcome
-        count, spent = self.conversation.count, outcome.usage
-        if wrong := _wrong(past, outcome):
-            log.error("what the context engine %s made of a conversation is not used: %s", engine.name, wrong)
-            return Kept(reason=wrong, failed=True, cause="engine", pause=PAUSE, writer=outcome.writer, usage=spent)
-        if _weight(past, outcome, count) >= sum(past.tokens):
-            reason, why = "the compressed conversation would not be shorter", Cause.NOT_SHORTER
-            return Kept(reason=reason, failed=True, cause=why, pause=why.pause(), writer=outcome.writer, usage=spent)
-        return outcome
-
-    async def _take(self, past: Past, done: Compressed, order: Order, cause: Occasion, seconds: float) -> None:
-        """Store a compression that took effect, and go on with what it made."""
-        rooms, before, conversation = self._rooms, self._guards, self.conversation
-        after = replace(before, told="") if done.outcome == "summary" and not done.reason else before
-        asked = bool(order.models) or done.outcome == "summary"
-        guards = after.compressed(done, rooms.now()) if asked else after.shortened()
-        if cause == "prune":
-            guards = before
-        prompt = await rooms.renewed(conversation.prompt)
-        left = past.fixed + _weight(past, done, conversation.count)
-        tokens = past.counted, rooms.meter.corrected(left)
-        record = self._record(past, order, cause, seconds)
-        record = replace(
-            record,
-            outcome=done.outcome,
-            writer=done.writer,
-            tokens=tokens,
-            messages=(len(past.rows), len(done.rows)),
-            usage=done.usage,
-            score=done.score,
-            reason=f"{done.cause}: {done.reason}" if done.reason else "",
-        )
-        await rooms.ledger.keep(record, done, guards, prompt)
-        conversation.take(prompt, done.rows, guards)
-        self._left_out = self._in_vain = 0
-        if done.outcome == "fallback":
-            log.warning("Summary generation was unavailable, and an extract was made instead: %s", done.reason)
-        log.info("compression (%s, %s) took %.1f s: %d to %d tokens", cause, done.outcome, seconds, *tokens)
-        await rooms.engine.on_session_start(rooms.session_id(), reason="compression")
-
-    async def _leave(self, past: Past, kept: Kept, order: Order, cause: Occasion, seconds: float) -> None:
-        """Hear that nothing was changed; what went wrong is stored."""
-        self._in_vain = self.estimated
-        if not kept.failed:
-            log.info("compression (%s) changed nothing: %s", cause, kept.reason)
-            return
-        self._failures += 1
-        before, self._guards = self._guards, self._guards.kept(kept, self._rooms.now())
-        log.warning("compression (%s) failed and changed nothing: %s", cause, kept.reason)
-        record = self._record(past, order, cause, seconds)
-        reason = f"{kept.cause}: {kept.reason}"
-        record = replace(record, writer=kept.writer, usage=kept.usage, reason=reason, guards=packed(before))
-        await self._rooms.ledger.keep(record, None, self._guards, self.conversation.prompt)
-
-    def _record(self, past: Past, order: Order, cause: Occasion, seconds: float) -> Record:
-        return Record(
-            occasion=cause,
-            outcome="kept",
-            engine=self._rooms.engine.name,
-            model=self._model.name,
-            focus=order.focus,
-            tokens=(past.counted, past.counted),
-            messages=(len(past.rows), len(past.rows)),
-            seconds=seconds,
-            guards=packed(self._guards),
-        )
-
-    def _warned(self, outcome: Compressed | Kept) -> list[Notice]:
-        """Say what went wrong, once."""
-        if isinstance(outcome, Kept):
-            return self._once(f"failed:{outcome.cause}", aborted(outcome.reason)) if outcome.failed else []
-        if outcome.outcome == "fallback":
-            return self._once("fallback", replaced(outcome.reason))
-        if outcome.reason:
-            return self._once("writer", written_by_another(outcome.reason, outcome.writer))
-        return []
-
-
-def _wrong(past: Past, done: Compressed) -> str:
-    """Say what must not be stored; "" for a compression that keeps what it has to."""
-    if list(done.rows) != viewed(past.rows, [done.view]):
-        return "its rows are not those of its view"
-    asked = next((row for row in reversed(past.rows) if row.asks), None)
-    if asked is not None and asked not in done.rows:
-        return "the last message of the person is gone"
-    if not done.rows:
-        return "nothing is left"
-    return ""
-
-
-def _weight(past: Past, done: Compressed, count: Count) -> int:
-    """Return the uncorrected estimate of the rows that a compression left."""
-    known = {id(row.message): tokens for row, tokens in zip(past.rows, past.tokens, strict=True)}
-    return sum(known.get(id(row.message)) or estimate(row.message, count) for row in done.rows)
+        self._left_out, self.shorter = len(self.conversation.messages) - len(rest), True
+        return self._work.once("left-out", LEFT_OUT)

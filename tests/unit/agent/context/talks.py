@@ -7,9 +7,10 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from gateway.agent.context.assembly import viewed, wire
+from gateway.agent.context.compacting import FittingRooms
 from gateway.agent.context.compressor import Compressor
 from gateway.agent.context.conversation import Conversation
-from gateway.agent.context.fitted import FittedWindow, FittingRooms
+from gateway.agent.context.fitted import FittedWindow
 from gateway.agent.context.guards import Guards, packed, unpacked
 from gateway.agent.context.meter import Meter
 from gateway.agent.context.settings import CompressionSettings
