@@ -6,6 +6,7 @@ it is no text. UTF-8, UTF-16 (with or without a mark) and, as what is left of ol
 
 from __future__ import annotations
 
+import codecs
 import re
 
 WEB = re.compile(
@@ -20,7 +21,7 @@ _SAMPLE = 8192
 
 def decoded(raw: bytes, charset: str = "", *, cut: bool = False) -> tuple[str, str] | None:
     """Return the text and a remark, "" where there is nothing to remark; None for what is binary. `cut`: it goes on."""
-    if WEB.fullmatch(charset) and not charset.lower().startswith(("utf", "ascii", "us")):
+    if _is_known(charset) and not charset.lower().startswith(("utf", "ascii", "us")):
         return raw.decode(charset, errors="replace").removeprefix("\ufeff"), ""
     if wide := _utf16(raw):
         return raw.decode(wide, errors="replace").removeprefix("\ufeff"), "UTF-16"
@@ -33,6 +34,17 @@ def decoded(raw: bytes, charset: str = "", *, cut: bool = False) -> tuple[str, s
     if sum(byte >= 0x80 for byte in raw[:_SAMPLE]) * 3 > len(raw[:_SAMPLE]):
         return None
     return raw.decode("cp1252", errors="replace"), "not UTF-8, read as Windows-1252"
+
+
+def _is_known(charset: str) -> bool:
+    """Say whether a charset is one of the web that this Python has: there is no ISO-8859-12, whatever a page says."""
+    if not WEB.fullmatch(charset):
+        return False
+    try:
+        codecs.lookup(charset)
+    except LookupError:
+        return False
+    return True
 
 
 def _utf8(raw: bytes, *, cut: bool) -> str:

@@ -112,6 +112,8 @@ async def test_a_page_comes_as_markdown_without_scripts_and_what_is_hidden(site:
         ("<p>日本語".encode("utf-16"), "text/html"),
         ("<p>日本語".encode(), "text/html; charset=punycode"),
         ("<p>日本語".encode(), "text/html; charset=no-such"),
+        ("<p>日本語".encode(), "text/html; charset=iso-8859-12"),
+        ('<meta charset="windows-1259"><p>日本語'.encode(), "text/html"),
     ],
 )
 async def test_a_page_is_read_in_its_charset(site: Site, raw: bytes, mime: str) -> None:
