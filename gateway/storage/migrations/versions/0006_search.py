@@ -8,7 +8,8 @@ down_revision = "0005_compressions"
 
 # Without a copy of the text; the tokenizer only splits at spaces, since the terms are made by gateway.storage.text.
 SQLITE = (
-    "CREATE VIRTUAL TABLE message_words USING fts5(words, letters, scope, content='', columnsize=0, tokenize='ascii')",
+    "CREATE VIRTUAL TABLE message_words USING fts5"
+    " (words, letters, scope, content='', columnsize=0, prefix='2 3', tokenize='ascii')",
     "CREATE TRIGGER messages_said AFTER INSERT ON messages BEGIN INSERT INTO unindexed (message) VALUES (new.id); END",
 )
 POSTGRES = (
