@@ -67,7 +67,7 @@ log = logging.getLogger(__name__)
 
 BURST = 20
 """Messages to one chat that may go at once before the platform's sustained rate holds."""
-WEIGHT = 1.7
+WEIGHT = 2.2
 """Bytes of memory per UTF-8 byte of a live session's messages and prompt, as `make bench` measures it."""
 
 

@@ -109,12 +109,15 @@ def lineage(connection: Connection, session_id: str) -> list[str]:
     return list(connection.execute(select(chain.c.id).order_by(chain.c.steps)).scalars())
 
 
+_OWN = select(sessions.c.prompt, sessions.c.guards, sessions.c.parent_session_id).where(
+    sessions.c.id == bindparam("session")
+)
+
+
 def load(connection: Connection, session_id: str, *, without: Set[str] = frozenset(), undoing: int = 0) -> Stored:
     """Return the prompt and every message in view, but for those of some turns; `undoing` is a view left out."""
-    ids = lineage(connection, session_id) or [session_id]
-    session = connection.execute(
-        select(sessions.c.prompt, sessions.c.guards).where(sessions.c.id == session_id)
-    ).first()
+    session = connection.execute(_OWN, {"session": session_id}).first()
+    ids = lineage(connection, session_id) if session and session.parent_session_id else [session_id]
     open_ = select(views.c.id).where(views.c.session_id.in_(ids), views.c.undone == 0, views.c.id != undoing)
     hidden = select(view_rows.c.message).where(view_rows.c.view.in_(open_), view_rows.c.shown == "")
     query = select(messages.c.id, messages.c.created, *_COLUMNS)
@@ -124,8 +127,8 @@ def load(connection: Connection, session_id: str, *, without: Set[str] = frozens
     said = connection.execute(query.order_by(messages.c.id)).all()
     rows = tuple(Row(row.id, _message(row)) for row in said)
     spoken = said[-1].created if said else 0.0
-    prompt, guards = session if session else ("", "")
-    return Stored(prompt, rows, _views(connection, ids, undoing), guards, ids[-1], spoken)
+    shown = _views(connection, ids, undoing)
+    return Stored(session.prompt if session else "", rows, shown, session.guards if session else "", ids[-1], spoken)
 
 
 def _views(connection: Connection, ids: Sequence[str], undoing: int) -> tuple[View, ...]:
@@ -222,9 +225,14 @@ def change_prompt(connection: Connection, session_id: str, prompt: str) -> None:
 
 def of_turn(connection: Connection, turn: str) -> tuple[Message, ...]:
     """Return what a turn has stored so far: its journal."""
-    # A turn with messages has a row; by its session they are found without an index of their own.
-    session = select(turns.c.session_id).where(turns.c.id == turn).scalar_subquery()
-    query = select(*_COLUMNS).where(messages.c.session_id == session, messages.c.turn == turn)
+    # A turn with messages has a row; by its sessions they are found without an index of their own. There are several
+    # where a compression made one that goes on, and the process died before the turn ended.
+    began = sessions.alias()
+    goes_on = (sessions.c.parent_session_id != "") & (sessions.c.created >= began.c.created)
+    ids = select(sessions.c.id).join(began, began.c.lane == sessions.c.lane)
+    ids = ids.join(turns, turns.c.session_id == began.c.id)
+    ids = ids.where(turns.c.id == turn, (sessions.c.id == began.c.id) | goes_on)
+    query = select(*_COLUMNS).where(messages.c.session_id.in_(ids), messages.c.turn == turn)
     return tuple(_message(row) for row in connection.execute(query.order_by(messages.c.id)))
 
 
