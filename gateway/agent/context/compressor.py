@@ -37,11 +37,10 @@ ROUNDS_MOST = 100
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """A conversation divided: its parts, the tokens of each row of the middle, and what pruning alone made shorter."""
+    """A conversation divided: its parts, and the tokens of each row of the middle."""
 
     parts: Parts
     tokens: Sequence[int]
-    pruned: dict[int, Message]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +163,7 @@ class Compressor(ContextEngine):
         if not middle:
             return None
         by_id = {id(row.message): weight for row, weight in zip(now, weights, strict=True)}
-        return _Cut(parts, [by_id[id(row.message)] for row in parts.middle], changed)
+        return _Cut(parts, [by_id[id(row.message)] for row in parts.middle])
 
     def _budget(self, past: Past) -> int:
         """Return what the end may keep, in the estimate's tokens."""
