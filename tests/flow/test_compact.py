@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import replace
 
 import pytest
 
 from gateway.agent.context.beginnings import SUMMARY
 from gateway.agent.context.settings import CompressionSettings
-from gateway.agent.memory.settings import MemorySettings
 from gateway.contracts.context import View
 from gateway.contracts.model import ModelPiece
 from gateway.contracts.tool import ToolSpec
@@ -23,46 +21,19 @@ from gateway.types import ChatType
 from tests.fakes.counting import CountingModel
 from tests.fakes.platform import FakePlatform
 from tests.flow.conftest import House
+from tests.flow.long import PARAGRAPH, model, prepared, talk
 
 WINDOW = 40_000
-WIDE = 1_000_000
-PARAGRAPH = "The letter about the tax form says that the second page has to be filled in again, and by hand. " * 30
-"""About 650 tokens."""
 
 
 @pytest.fixture
 def house(house: House) -> House:
-    return prepared(house)
+    return prepared(house, WINDOW)
 
 
 @pytest.fixture
 def small(small: House) -> House:
-    return prepared(small)
-
-
-def prepared(house: House) -> House:
-    house.platform.limits = replace(house.platform.limits, text=WIDE)
-    house.models[""] = CountingModel(shortly, window=WINDOW)
-    house.change(memory=MemorySettings(nudge_interval=0, flush_min_turns=0))
-    return house
-
-
-def model(house: House) -> CountingModel:
-    found = house.models[""]
-    assert isinstance(found, CountingModel)
-    return found
-
-
-def shortly(messages: Sequence[Message]) -> str:
-    """Say what was heard in a few words."""
-    return f"heard {messages[-1].content.rpartition('#')[2]}"
-
-
-async def talk(chat: FakePlatform, first: int, count: int, place: str = "ann") -> None:
-    """Say so many long things, and wait for each answer."""
-    for number in range(first, first + count):
-        chat.say(f"{PARAGRAPH} #{number}", place)
-        await chat.sees(f"heard {number}", place)
+    return prepared(small, WINDOW)
 
 
 async def say(chat: FakePlatform, words: str, place: str = "ann", **more: str | ChatType) -> str:
@@ -84,7 +55,7 @@ def seen(house: House) -> str:
 
 async def test_compact_sums_up_what_is_old_and_says_what_that_won(house: House) -> None:
     async with house.running() as chat:
-        await talk(chat, 0, 20)
+        await talk(house, 0, 20)
         said = await say(chat, "/compact")
         assert said.startswith("Compressed: 13k → ")
         assert "tokens, 40 → " in said
@@ -99,21 +70,21 @@ async def test_compact_sums_up_what_is_old_and_says_what_that_won(house: House) 
 @pytest.mark.parametrize("words", ["/compress", "/COMPACT"])
 async def test_compress_is_another_name_of_compact(small: House, words: str) -> None:
     async with small.running() as chat:
-        await talk(chat, 0, 20)
+        await talk(small, 0, 20)
         assert (await say(chat, words)).startswith("Compressed: ")
 
 
 @pytest.mark.parametrize("focus", ["the tax form", "税务表格的第二页", "here is what matters: the form", "النموذج"])
 async def test_what_stands_behind_compact_is_what_the_summary_keeps_above_all(small: House, focus: str) -> None:
     async with small.running() as chat:
-        await talk(chat, 0, 20)
+        await talk(small, 0, 20)
         await say(chat, f"/compact {focus}")
     assert f'FOCUS TOPIC: "{focus}"' in model(small).summed_up[0]
 
 
 async def test_here_keeps_the_last_exchanges_to_the_letter(house: House) -> None:
     async with house.running() as chat:
-        await talk(chat, 0, 8)
+        await talk(house, 0, 8)
         said = await say(chat, "/compact here 3")
         assert "16 → " in said
         chat.say("go on #on")
@@ -126,7 +97,7 @@ async def test_here_keeps_the_last_exchanges_to_the_letter(house: House) -> None
 @pytest.mark.parametrize("number", ["0", "101", "-1", "two", "2.5", "9" * 5_000])
 async def test_a_number_that_is_none_is_told_in_a_sentence_and_nothing_changes(small: House, number: str) -> None:
     async with small.running() as chat:
-        await talk(chat, 0, 6)
+        await talk(small, 0, 6)
         said = await say(chat, f"/compact here {number}")
     assert said.endswith("a number from 1 to 100.")
     assert model(small).summed_up == []
@@ -134,7 +105,7 @@ async def test_a_number_that_is_none_is_told_in_a_sentence_and_nothing_changes(s
 
 async def test_a_preview_says_what_would_go_and_asks_no_model(house: House) -> None:
     async with house.running() as chat:
-        await talk(chat, 0, 20)
+        await talk(house, 0, 20)
         asked = len(model(house).asked)
         said = await say(chat, "/compact --preview")
         again = await say(chat, "/compact here 2 —dry-run")
@@ -151,7 +122,7 @@ async def test_a_preview_says_what_would_go_and_asks_no_model(house: House) -> N
 
 async def test_an_option_there_is_not_changes_nothing(small: House) -> None:
     async with small.running() as chat:
-        await talk(chat, 0, 6)
+        await talk(small, 0, 6)
         said = await say(chat, "/compact --preveiw")
     assert said.startswith("There is no option `--preveiw`")
     assert model(small).summed_up == []
@@ -160,7 +131,7 @@ async def test_an_option_there_is_not_changes_nothing(small: House) -> None:
 async def test_where_there_is_nothing_to_compress_one_hears_why_and_what_to_do(small: House) -> None:
     async with small.running() as chat:
         assert await say(chat, "/compact") == "Nothing has been said in this conversation yet."
-        await talk(chat, 0, 1)
+        await talk(small, 0, 1)
         short = await say(chat, "/compact")
         whole = await say(chat, "/compact here 5")
     assert short.startswith("Nothing was compressed: ")
@@ -171,7 +142,7 @@ async def test_where_there_is_nothing_to_compress_one_hears_why_and_what_to_do(s
 
 async def test_compact_waits_for_the_turn_that_runs(house: House) -> None:
     async with house.running() as chat:
-        await talk(chat, 0, 12)
+        await talk(house, 0, 12)
         model(house).gate.clear()
         model(house).begun.clear()
         chat.say("a long story #story")
@@ -185,7 +156,7 @@ async def test_compact_waits_for_the_turn_that_runs(house: House) -> None:
 async def test_a_summary_that_no_model_writes_is_told_with_the_way_out(small: House) -> None:
     model(small).summarise = lambda prompt: ModelUnknown("there is no such model")
     async with small.running() as chat:
-        await talk(chat, 0, 20)
+        await talk(small, 0, 20)
         said = await say(chat, "/compact")
         undone = await say(chat, "/compaction undo")
     assert "an extract stands for it" in said
@@ -197,7 +168,7 @@ async def test_where_it_fails_nothing_is_changed_and_it_is_told_every_time(small
     small.change(compression=CompressionSettings(abort_on_summary_failure=True))
     model(small).summarise = lambda prompt: "## Goal\n" + "It goes on and on about the form. " * 9_000
     async with small.running() as chat:
-        await talk(chat, 0, 20)
+        await talk(small, 0, 20)
         first, second = await say(chat, "/compact"), await say(chat, "/compact")
         chat.say("and now? #now")
         await chat.sees("heard now")
@@ -211,7 +182,7 @@ async def test_a_stop_while_compact_works_leaves_the_conversation_as_it_was(hous
     writer = Waiting()
     house.writers.append(writer)
     async with house.running() as chat:
-        await talk(chat, 0, 12)
+        await talk(house, 0, 12)
         chat.say("/compact")
         await writer.begun.wait()
         chat.say("/stop")
@@ -230,7 +201,7 @@ async def test_a_compact_whose_process_died_is_done_by_the_next_one_once(small: 
     writer = Waiting()
     small.writers.append(writer)
     async with small.running(kill=True) as chat:
-        await talk(chat, 0, 20)
+        await talk(small, 0, 20)
         chat.say("/compact")
         await writer.begun.wait()
     writer.gate.set()
@@ -262,12 +233,12 @@ class Waiting(CountingModel):
 
 async def test_compaction_lists_what_was_done_and_shows_the_newest_summary(house: House) -> None:
     async with house.running() as chat:
-        await talk(chat, 0, 1)
+        await talk(house, 0, 1)
         assert await say(chat, "/compaction") == "This conversation was never compressed."
         assert await say(chat, "/compaction show") == "No summary stands for a part of this conversation."
-        await talk(chat, 1, 12)
+        await talk(house, 1, 12)
         await say(chat, "/compact here 6")
-        await talk(chat, 13, 6)
+        await talk(house, 13, 6)
         await say(chat, "/compact here 2")
         listed = (await say(chat, "/compaction")).splitlines()
         shown = await say(chat, "/compaction show")
@@ -280,7 +251,7 @@ async def test_compaction_lists_what_was_done_and_shows_the_newest_summary(house
 
 async def test_undo_brings_back_what_was_said_and_holds_the_next_until_it_is_needed(house: House) -> None:
     async with house.running() as chat:
-        await talk(chat, 0, 20)
+        await talk(house, 0, 20)
         await say(chat, "/compact")
         said = await say(chat, "/compaction undo")
         assert said.startswith("Taken back (13k → ")
@@ -297,12 +268,12 @@ async def test_undo_brings_back_what_was_said_and_holds_the_next_until_it_is_nee
 
 async def test_of_several_compressions_the_newest_goes_first_and_the_one_before_stands_again(house: House) -> None:
     async with house.running() as chat:
-        await talk(chat, 0, 12)
+        await talk(house, 0, 12)
         await say(chat, "/compact here 6")
         chat.say("first #first")
         await chat.sees("heard first")
         once = seen(house)
-        await talk(chat, 13, 6)
+        await talk(house, 13, 6)
         await say(chat, "/compact here 2")
         await say(chat, "/compaction undo")
         chat.say("second #second")
@@ -318,9 +289,9 @@ async def test_of_several_compressions_the_newest_goes_first_and_the_one_before_
 
 async def test_an_undo_that_would_not_fit_is_refused_with_the_figures(house: House) -> None:
     async with house.running() as chat:
-        await talk(chat, 0, 40)
+        await talk(house, 0, 40)
         await say(chat, "/compact here 2")
-        await talk(chat, 40, 25)
+        await talk(house, 40, 25)
         model(house).window = model(house).real = 30_000
         said = await say(chat, "/compaction undo")
         chat.say("and now? #now")
@@ -332,7 +303,7 @@ async def test_an_undo_that_would_not_fit_is_refused_with_the_figures(house: Hou
 
 async def test_after_an_undo_nothing_is_compressed_until_the_endpoint_counts_too_much(house: House) -> None:
     async with house.running() as chat:
-        await talk(chat, 0, 45)
+        await talk(house, 0, 45)
         await say(chat, "/compact here 2")
         await say(chat, "/compaction undo")
         model(house).window = model(house).real = 32_000
@@ -348,11 +319,11 @@ async def test_after_an_undo_nothing_is_compressed_until_the_endpoint_counts_too
 async def test_what_was_counted_before_an_undo_does_not_end_the_hold(small: House) -> None:
     small.change(compression=CompressionSettings(threshold_tokens=20_000))
     async with small.running() as chat:
-        await talk(chat, 0, 10)
+        await talk(small, 0, 10)
         await say(chat, "/compact here 2")
-        await talk(chat, 10, 14)
+        await talk(small, 10, 14)
         model(small).factor = 1.9
-        await talk(chat, 24, 1)
+        await talk(small, 24, 1)
         assert model(small).tokens(model(small).asked[-1]) > 20_000
         written = len(model(small).summed_up)
         assert (await say(chat, "/compaction undo")).startswith("Taken back (")
@@ -367,7 +338,7 @@ async def test_what_was_counted_before_an_undo_does_not_end_the_hold(small: Hous
 async def test_a_session_that_goes_on_as_another_is_undone_in_that_one(house: House) -> None:
     house.change(compression=CompressionSettings(in_place=False))
     async with house.running() as chat:
-        await talk(chat, 0, 20)
+        await talk(house, 0, 20)
         before = await say(chat, "/status")
         await say(chat, "/compact")
         child = await say(chat, "/status")
@@ -381,7 +352,7 @@ async def test_a_session_that_goes_on_as_another_is_undone_in_that_one(house: Ho
 
 async def test_undo_with_words_behind_it_or_other_words_is_explained(small: House) -> None:
     async with small.running() as chat:
-        await talk(chat, 0, 1)
+        await talk(small, 0, 1)
         assert await say(chat, "/compaction undo 3") == await say(chat, "/compaction help")
         assert "/compaction undo takes the newest compression back" in chat.texts()[-1]
 
@@ -407,7 +378,7 @@ async def test_in_a_group_that_shares_its_conversation_anybody_compresses_it_and
 
 async def test_retry_of_a_turn_that_a_summary_stands_for_asks_for_an_undo_first(house: House) -> None:
     async with house.running() as chat:
-        await talk(chat, 0, 8)
+        await talk(house, 0, 8)
         await say(chat, "/compact here 1")
         assert await say(chat, "/retry") == "heard 7"
         id = await _session(house)
@@ -428,7 +399,7 @@ def _hide_all(connection: Connection, id: str) -> None:
 async def test_context_shows_what_fills_the_window_and_when_it_is_compressed(house: House) -> None:
     async with house.running() as chat:
         assert await say(chat, "/context") == "Nothing has been said in this conversation yet."
-        await talk(chat, 0, 20)
+        await talk(house, 0, 20)
         before = await say(chat, "/context")
         await say(chat, "/compact")
         after = await say(chat, "/context")
@@ -450,5 +421,5 @@ async def test_context_shows_what_fills_the_window_and_when_it_is_compressed(hou
 async def test_context_says_that_nothing_is_compressed_by_itself_where_that_is_so(small: House) -> None:
     small.change(compression=CompressionSettings(enabled=False))
     async with small.running() as chat:
-        await talk(chat, 0, 2)
+        await talk(small, 0, 2)
         assert "Compressed by itself: never (compression.enabled is false)" in await say(chat, "/context")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine, Sequence
-from dataclasses import replace
 
 import pytest
 from sqlalchemy import select
@@ -13,7 +12,6 @@ from gateway.agent.context.beginnings import SUMMARY
 from gateway.agent.context.frame import NOTE_BEGINS
 from gateway.agent.context.guards import Guards, unpacked
 from gateway.agent.context.settings import CompressionSettings
-from gateway.agent.memory.settings import MemorySettings
 from gateway.contracts.model import Completed, ModelPiece
 from gateway.contracts.tool import ToolSpec
 from gateway.errors import AuthFailed, BadResponse, ModelBusy, ModelError
@@ -26,10 +24,7 @@ from gateway.toolkit.function import tool
 from gateway.types import Turn
 from tests.fakes.counting import CountingModel, summary
 from tests.flow.conftest import House
-
-WIDE = 200_000
-PARAGRAPH = "The letter about the tax form says that the second page has to be filled in again, and by hand. " * 30
-"""About 650 tokens."""
+from tests.flow.long import PARAGRAPH, WIDE, model, prepared, shortly, talk
 
 
 @pytest.fixture
@@ -40,31 +35,6 @@ def house(house: House) -> House:
 @pytest.fixture
 def small(small: House) -> House:
     return prepared(small)
-
-
-def prepared(house: House) -> House:
-    house.platform.limits = replace(house.platform.limits, text=WIDE)
-    house.models[""] = CountingModel(shortly)
-    house.change(memory=MemorySettings(nudge_interval=0, flush_min_turns=0))
-    return house
-
-
-def model(house: House) -> CountingModel:
-    found = house.models[""]
-    assert isinstance(found, CountingModel)
-    return found
-
-
-def shortly(messages: Sequence[Message]) -> str:
-    """Say what was heard in a few words."""
-    return f"heard {messages[-1].content.rpartition('#')[2]}"
-
-
-async def talk(house: House, first: int, count: int, chat: str = "ann", words: str = PARAGRAPH) -> None:
-    """Say so many long things, and wait for each answer."""
-    for number in range(first, first + count):
-        house.platform.say(f"{words} #{number}", chat)
-        await house.platform.sees(f"heard {number}", chat)
 
 
 def last(house: House) -> Sequence[Message]:

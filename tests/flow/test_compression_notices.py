@@ -23,6 +23,7 @@ from gateway.types import Address, Part, Receipt
 from tests.fakes.counting import CountingModel
 from tests.fakes.platform import FakePlatform
 from tests.flow.conftest import House
+from tests.flow.long import shortly
 
 MARK = "🗜️"
 DOING = re.compile(r"🗜️ compressing… \([\d.]+k? tokens\)")
@@ -80,11 +81,6 @@ class Writer(CountingModel):
         await self.may.wait()
         async for piece in super().stream(messages, tools):
             yield piece
-
-
-def shortly(messages: Sequence[Message]) -> str:
-    """Say what was heard in a few words."""
-    return f"heard {messages[-1].content.rpartition('#')[2]}"
 
 
 def furnish(house: House, settings: CompressionSettings, **limits: bool) -> Screen:
