@@ -96,9 +96,11 @@ def newest(connection: Connection, session_id: str) -> Listed | None:
 
 
 def of_turn(connection: Connection, session_id: str, turn: str) -> Listed | None:
-    """Return the newest compression that was tried in a turn of a session, if any."""
+    """Return the newest compression that was tried in a turn of a session, or of one it goes on from, if any."""
     query = select(compressions, views.c.summary).outerjoin(views, views.c.id == compressions.c.view)
-    query = query.where(compressions.c.session_id == session_id, compressions.c.turn == turn)
+    query = query.where(
+        compressions.c.session_id.in_(store.lineage(connection, session_id)), compressions.c.turn == turn
+    )
     row = connection.execute(query.order_by(compressions.c.id.desc()).limit(1)).first()
     return _listed(row) if row is not None else None
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Connection
 
+from gateway.agent import journal
 from gateway.agent.context.assembly import viewed
 from gateway.agent.context.frame import framed
 from gateway.agent.context.guards import Guards, packed, unpacked
@@ -155,6 +156,23 @@ async def test_a_session_that_goes_on_from_a_compressed_one_stays_and_shows_it_a
     assert len(texts(after)) == 8
     assert unpacked(after.guards).held
     assert await database.read(lambda connection: bindings.holder(connection, "s2")) == str(claimed.lane)
+
+
+async def test_a_turn_that_went_on_in_a_session_after_its_compression_has_one_journal_and_one_compression(
+    database: Database, claimed: Claimed
+) -> None:
+    def go_on(connection: Connection) -> None:
+        journal.begin(connection, claimed.turn, str(claimed.lane), "s1", "model")
+        store.append(connection, "s1", claimed.turn, [Message("user", "look"), Message("assistant", "step 1")])
+        compressions.keep(connection, "s1", claimed.turn, RECORD, View(summary="all of it"))
+        store.follow(connection, "s1", "s2")
+        store.append(connection, "s2", claimed.turn, [Message("assistant", "step 2")])
+
+    await database.write(go_on)
+    said = await database.read(lambda connection: store.of_turn(connection, claimed.turn))
+    tried = await database.read(lambda connection: compressions.of_turn(connection, "s2", claimed.turn))
+    assert [message.text for message in said] == ["look", "step 1", "step 2"]
+    assert tried is not None
 
 
 async def test_what_was_retried_meanwhile_stays_out_of_view(database: Database, claimed: Claimed) -> None:
