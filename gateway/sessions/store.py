@@ -239,8 +239,12 @@ def of_turn(connection: Connection, turn: str) -> tuple[Message, ...]:
 def hide_turn(connection: Connection, session_id: str, turn: str, kind: str) -> None:
     """Take a turn's messages out of view; the rows stay, and the view can be undone."""
     ids = lineage(connection, session_id)
-    said = select(messages.c.id).where(messages.c.session_id.in_(ids), messages.c.turn == turn)
-    add_view(connection, session_id, View(frozenset(connection.execute(said).scalars())), kind)
+    said = select(messages.c.session_id, messages.c.id).where(messages.c.session_id.in_(ids), messages.c.turn == turn)
+    found: dict[str, set[int]] = {}
+    for row in connection.execute(said):
+        found.setdefault(row.session_id, set()).add(row.id)
+    for owner, rows in found.items():  # whoever reads only one of the sessions finds there what was taken back in it
+        add_view(connection, owner, View(frozenset(rows)), kind)
 
 
 def last_turn(connection: Connection, session_id: str) -> str:
@@ -346,7 +350,8 @@ def transcript(connection: Connection, session_id: str, limit: int) -> list[Line
     out = (
         select(view_rows.c.message, views.c.kind)
         .join(views, views.c.id == view_rows.c.view)
-        .where(views.c.session_id == session_id, views.c.undone == 0)
+        .join(messages, messages.c.id == view_rows.c.message)
+        .where(messages.c.session_id == session_id, views.c.undone == 0)
     )
     hidden = {row.message: row.kind for row in connection.execute(out)}
     query = select(messages.c.id, messages.c.created, *_COLUMNS).where(messages.c.session_id == session_id)

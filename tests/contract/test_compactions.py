@@ -24,6 +24,7 @@ from gateway.errors import Fenced
 from gateway.llm.tokens.calibration import Calibrations
 from gateway.messages import Message
 from gateway.sessions import compressions, store
+from gateway.sessions.search import pages
 from gateway.sessions.store import Stored
 from gateway.storage.database import Database
 from gateway.types import Role
@@ -173,6 +174,24 @@ async def test_a_turn_that_went_on_in_a_session_after_its_compression_has_one_jo
     tried = await database.read(lambda connection: compressions.of_turn(connection, "s2", claimed.turn))
     assert [message.text for message in said] == ["look", "step 1", "step 2"]
     assert tried is not None
+
+
+async def test_what_was_retried_after_a_session_went_on_as_another_is_out_of_view_in_both(
+    database: Database, claimed: Claimed
+) -> None:
+    def retried(connection: Connection) -> None:
+        said = [Message("user", "which?"), Message("assistant", "that one")]
+        store.append(connection, "s1", "u", said)
+        store.follow(connection, "s1", "s2")
+        store.hide_turn(connection, "s2", "u", "retry")
+        compress(connection, 2, Guards(), session="s2")
+
+    await database.write(retried)
+    assert "that one" not in texts(await loaded(database, "s2"))
+    page, _ = await database.read(lambda connection: pages.ends(connection, "s1", 20, 0))
+    assert [line.text for line in page.lines if line.text in {"which?", "that one"}] == []
+    lines = await database.read(lambda connection: store.transcript(connection, "s1", 20))
+    assert [line.hidden for line in lines] == [*["compression"] * 2, *[""] * 4, *["retry"] * 2]
 
 
 async def test_what_was_retried_meanwhile_stays_out_of_view(database: Database, claimed: Claimed) -> None:
