@@ -42,9 +42,9 @@ class View:
     What a compression makes of the rows, as it is stored; the rows stay as they are.
 
     `hidden` are the ids of rows that are not shown, `shown` is what others are shown as, by id. `summary` is the whole
-    text of the message that stands for the hidden ones ("" for a view that only shortens), with the marks around it;
-    it stands behind the row with the id `after` and all before that, 0 for first of all. What else hides rows later
-    does not disturb a view.
+    text of the message that stands for the hidden ones ("" for a view that only shortens), with the marks around it
+    that `framed` makes; it stands behind the row with the id `after` and all before that, 0 for first of all. What else
+    hides rows later does not disturb a view.
     """
 
     hidden: frozenset[int] = frozenset()
@@ -78,8 +78,8 @@ class Order:
     many as the settings say), `asked` that a person asked for it. `memory` is what a memory service wants kept.
     `again` says that something of the conversation was compressed before, and `strikes` how many of the last
     compressions did not bring it below the threshold; `failures` are the last failures in a row, all of one `cause`.
-    `models` may write a summary: each is asked where the one before
-    it fails; the last is the conversation's own. `why` says why none may be asked, where there are none.
+    `models` may write a summary: each is asked where the one before it fails; the last is the conversation's own. `why`
+    says why none may be asked, where there are none.
     """
 
     models: Sequence[Model]
