@@ -22,7 +22,7 @@ class CompressionSettings(_Section):
     enabled: bool = True
     """Compress at all."""
     threshold: float = Field(0.50, gt=0, lt=1)
-    """The share of the window at which compression begins."""
+    """The share of the window at which compression begins; 0.75 at least below 512000 tokens, 0.85 up to 64000."""
     model_thresholds: dict[str, float] = {}
     """Part of a model's name: its share; the longest match wins."""
     threshold_tokens: int | None = Field(None, ge=1)
@@ -48,7 +48,7 @@ class CompressionSettings(_Section):
     proactive_prune_min_reclaim_tokens: int = Field(4096, ge=0)
     """Shorten only where it wins at least so many tokens."""
     progress_notices: bool = False
-    """Tell the chat when a compression begins and ends; what went wrong is always told, once."""
+    """Tell the chat when a compression begins and ends (the web chat always is); what went wrong is told, once."""
     keep_notices: bool = False
     """Leave those notices in the chat."""
     idle_compact_after_seconds: int = Field(0, ge=0)
