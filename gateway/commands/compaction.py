@@ -90,7 +90,7 @@ def outcome(record: Record) -> str:
     if record.outcome == "kept":
         return f"failed, nothing was changed ({' '.join(record.reason.split())[:160]})"
     how = {
-        "summary": f", summary by {record.writer}, {record.score:.0%} of what seemed to matter",
+        "summary": f", summary by {record.writer} with {record.score:.0%} of what seemed to matter",
         "fallback": ", an extract in place of a summary",
     }
     return f"{figures(record)}{how.get(record.outcome, '')}"

@@ -59,7 +59,7 @@ def test_compressions_are_listed_with_why_and_what(console: Console) -> None:
     assert head.split()[:2] == ["NUMBER", "WHEN"]
     assert newest.startswith("2 ")
     assert "failed, nothing was changed" in newest
-    assert "since somebody asked for it: 84k → 31k tokens, 4 → 2 messages, summary by small, 90%" in first
+    assert "since somebody asked for it: 84k → 31k tokens, 4 → 2 messages, summary by small with 90%" in first
     document = console.run("compaction", "list", "s1", "--limit", "1", "--json").json
     assert [one["number"] for one in document["compactions"]] == [2]
     assert document["compactions"][0]["tokens"] == {"before": 84_000, "after": 31_000}
