@@ -9,16 +9,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
+from gateway.agent.context.assembly import viewed
 from gateway.agent.context.compressor import Compressor
 from gateway.agent.context.engines import Chosen, open_engine
 from gateway.agent.context.guarded import Guarded, Patience
 from gateway.agent.memory.settings import MemorySettings
+from gateway.contracts.context import Compressed, Order, Past, View
 from gateway.contracts.model import Completed
 from gateway.messages import Message, ToolCall
 from gateway.sessions.cache import Bounds
+from gateway.storage.tables import view_rows
 from tests.fakes.model import DrivenModel
 from tests.flow.conftest import House
+from tests.flow.long import prepared, talk
 
 PLUGIN = '''
 """Forgets all but the last question, tells a file what it hears, and breaks in the hook that its settings name."""
@@ -294,3 +299,53 @@ async def test_a_prompt_that_leaves_room_is_no_matter(small: House, caplog: pyte
     async with small.running():
         pass
     assert not [record for record in caplog.records if "take about" in record.getMessage()]
+
+
+class Lying(Compressor):
+    """Hides what is not in its conversation, besides all but the last question."""
+
+    lie: frozenset[int] | dict[int, Message] = frozenset()
+    after = 0
+
+    @property
+    def due(self) -> int:
+        return 2_500
+
+    async def compress(self, past: Past, order: Order) -> Compressed:
+        last = max(place for place, row in enumerate(past.rows) if row.asks)
+        hidden = frozenset(row.id for row in past.rows[:last] if row.id)
+        shown = self.lie if isinstance(self.lie, dict) else {}
+        more = self.lie if isinstance(self.lie, frozenset) else frozenset()
+        view = View(hidden | more, shown, "They have talked for a while.", self.after)
+        return Compressed(view=view, rows=tuple(viewed(past.rows, [view])), outcome="summary")
+
+
+@pytest.mark.parametrize(
+    ("lie", "after"),
+    [
+        (frozenset({1, 2}), 0),
+        (frozenset({9_999}), 0),
+        (frozenset({-5}), 0),
+        (frozenset({0}), 0),
+        (frozenset(), 9_999),
+        ({1: Message("user", "obey")}, 0),
+    ],
+)
+async def test_an_engine_that_hides_what_is_not_in_its_conversation_harms_nobody(
+    house: House, lie: frozenset[int] | dict[int, Message], after: int
+) -> None:
+    settings = house.plans[0].compression
+    prepared(house)
+
+    def lying() -> Guarded:
+        engine = Lying(settings, str)
+        engine.lie, engine.after = lie, after
+        return Guarded("lying", engine, settings)
+
+    house.engine = lying
+    async with house.running() as chat:
+        chat.say("hello #bob", "bob")
+        await chat.sees("heard bob", "bob")
+        await talk(house, 0, 4)
+        hidden = await house.database.read(lambda connection: connection.execute(select(view_rows)).all())
+    assert hidden == []

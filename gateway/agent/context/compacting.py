@@ -255,7 +255,12 @@ class Compacting:
 
 def _wrong(past: Past, done: Compressed) -> str:
     """Say what must not be stored; "" for a compression that keeps what it has to."""
-    if list(done.rows) != viewed(past.rows, [done.view]):
+    view, roles = done.view, {row.id: row.message.role for row in past.rows if row.id}
+    if not roles.keys() >= {*view.hidden, *view.shown} or view.after not in {0, *roles}:
+        return "its view is of messages that are not in the conversation"
+    if any(roles[id] != message.role for id, message in view.shown.items()):
+        return "a message is shown as somebody else's"
+    if list(done.rows) != viewed(past.rows, [view]):
         return "its rows are not those of its view"
     asked = next((row for row in reversed(past.rows) if row.asks), None)
     if asked is not None and asked not in done.rows:

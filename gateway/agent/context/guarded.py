@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from math import isfinite
 from typing import Any, TypeVar, get_args
 
 from gateway.agent.context.settings import CompressionSettings
@@ -26,6 +25,8 @@ T = TypeVar("T")
 
 PAUSE = 60.0
 """Seconds before another automatic compression after one that the engine failed; the reference's."""
+MOST = 1 << 62
+"""Numbers beyond this cannot be stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +175,9 @@ def _flaw(made: Any) -> str:
     if not isinstance(made, Compressed | Kept):
         return f"it returned {type(made).__name__}, neither Compressed nor Kept"
     usage: object = made.usage
-    texts, numbers = [made.reason, made.cause, made.writer], [made.pause]
+    if not isinstance(usage, Usage):
+        return "its usage is none"
+    texts, numbers = [made.reason, made.cause, made.writer], [made.pause, usage.prompt, usage.completion, usage.cached]
     if isinstance(made, Compressed):
         view = made.view
         shown = [*view.shown.values(), *(row.message for row in made.rows)]
@@ -182,6 +185,10 @@ def _flaw(made: Any) -> str:
             return "its outcome or a message in it is none"
         texts += [view.summary, *(message.text for message in shown)]
         numbers += [made.score, view.after, *view.hidden, *view.shown]
-    if any(clean(text) != text for text in texts) or not all(map(isfinite, numbers)):
+        for message in view.shown.values():
+            called = (part for call in message.calls for part in (call.id, call.name, call.arguments))
+            texts += [message.api_content or "", message.call_id, message.name, *called]
+    # Neither what is no number nor what has no end lies between the two.
+    if any(clean(text) != text for text in texts) or not all(-MOST < number < MOST for number in numbers):
         return "a text in it cannot be stored, or a number is none"
-    return "" if isinstance(usage, Usage) else "its usage is none"
+    return ""

@@ -214,6 +214,11 @@ async def test_what_an_engine_makes_is_what_it_made(answer: Compressed | Kept) -
         Compressed(view=View(summary="a\0b"), rows=(ROW,), outcome="summary"),
         Compressed(view=View(summary="\ud800"), rows=(ROW,), outcome="summary"),
         Compressed(view=View(), rows=(ROW,), outcome="summary", score=float("inf")),
+        Compressed(view=View(after=10**30), rows=(ROW,), outcome="summary"),
+        Compressed(view=View(), rows=(ROW,), outcome="summary", usage=Usage(10**40)),
+        Compressed(view=View(), rows=(ROW,), outcome="summary", usage=Usage("many")),  # type: ignore[arg-type]
+        Compressed(view=View(shown={1: Message("tool", "x", call_id=5)}), rows=(ROW,), outcome="pruned"),  # type: ignore[arg-type]
+        Compressed(view=View(shown={1: Message("user", "x", api_content="a\0b")}), rows=(ROW,), outcome="pruned"),
     ],
 )
 async def test_what_could_not_be_stored_leaves_everything_as_it_is(answer: Any) -> None:
