@@ -114,7 +114,7 @@ class Finished:
 
     `added` is what the turn put into the conversation and the journal does not hold yet; `text` is the answer the
     person gets; `problem` is set where the turn ended with an explanation in place of an answer, and `fault` is then
-    the name of the error behind it, if there was one.
+    the name of the error behind it, if there was one. `read` is what the endpoint counted for the last request.
     """
 
     text: str
@@ -123,6 +123,7 @@ class Finished:
     calls: int = 0
     problem: str = ""
     fault: str = ""
+    read: int = 0
 
 
 Progress = TextDelta | Retracted | ToolStarted | ToolFinished | Notice | Compressing | CompressionEnded | Finished

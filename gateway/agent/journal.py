@@ -57,7 +57,11 @@ def started_calls(connection: Connection, turn: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a turn ended: done, failed or stopped, what it cost, how often the model was asked, what was wrong."""
+    """
+    How a turn ended: done, failed or stopped, what it cost, how often the model was asked, what was wrong.
+
+    `read` is what the endpoint counted for the last request, 0 where it did not.
+    """
 
     state: str
     model: str = ""
@@ -65,6 +69,7 @@ class Ending:
     asked: int = 0
     problem: str = ""
     fault: str = ""
+    read: int = 0
 
 
 _ENDING = {
@@ -76,6 +81,7 @@ _ENDING = {
     "calls": bindparam("asked"),
     "problem": bindparam("why"),
     "fault": bindparam("which"),
+    "read_tokens": bindparam("read"),
     "ended": now(),
 }
 _FINISH = Upsert(
@@ -95,6 +101,7 @@ def finish(connection: Connection, turn: str, lane: str, session_id: str, ending
         "session": session_id,
         "as_state": ending.state,
         "m": ending.model,
+        "read": ending.read,
         "prompt": ending.usage.prompt,
         "completion": ending.usage.completion,
         "cached": ending.usage.cached,

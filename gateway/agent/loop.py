@@ -77,6 +77,7 @@ class Work:
     stored: int = 0
     usage: Usage = Usage()
     asked: int = 0
+    read: int = 0
     overflows: int = 0
 
     def __post_init__(self) -> None:
@@ -108,6 +109,7 @@ class Work:
         """Add what a request cost, and write its line into the log."""
         self.asked += 1
         self.usage += answer.usage
+        self.read = answer.read or answer.usage.prompt
         log.info(
             "model request %d: %s, prompt_tokens=%d completion_tokens=%d cached=%d",
             self.asked,
@@ -124,7 +126,7 @@ class Work:
             said.append(f"{problem}. {advice}")
             self.add([Message("assistant", NO_ANSWER)])
         text = "\n\n".join(part for part in said if part)
-        return Finished(text, tuple(self.added[self.stored :]), self.usage, self.asked, problem, fault)
+        return Finished(text, tuple(self.added[self.stored :]), self.usage, self.asked, problem, fault, self.read)
 
 
 class Agent:

@@ -93,7 +93,7 @@ def _document(number: int, one: Listed, redact: Redactor) -> dict[str, Any]:
         "focus": redact(record.focus),
         "tokens": {"before": record.tokens[0], "after": record.tokens[1]},
         "messages": {"before": record.messages[0], "after": record.messages[1]},
-        "seconds": record.seconds,
+        "seconds": round(record.seconds, 3),
         "score": record.score,
         "reason": redact(record.reason),
     }

@@ -133,7 +133,7 @@ def _told(record: Record) -> str:
         said.append(replaced(reason))
     if record.outcome == "summary":
         said.append(written_by_another(reason, record.writer) if reason else f"{record.writer} wrote the summary.")
-        if record.score < LOW:
+        if record.score is not None and record.score < LOW:
             said.append(
                 f"It may have missed something: a check found {record.score:.0%} of what seemed to matter."
                 " /compaction show shows it, /compaction undo takes it back."

@@ -89,8 +89,9 @@ def outcome(record: Record) -> str:
     """Return what a compression did."""
     if record.outcome == "kept":
         return f"failed, nothing was changed ({' '.join(record.reason.split())[:160]})"
+    found = f" with {record.score:.0%} of what seemed to matter" if record.score is not None else ""
     how = {
-        "summary": f", summary by {record.writer} with {record.score:.0%} of what seemed to matter",
+        "summary": f", summary by {record.writer or record.engine}{found}",
         "fallback": ", an extract in place of a summary",
     }
     return f"{figures(record)}{how.get(record.outcome, '')}"

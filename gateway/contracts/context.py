@@ -104,8 +104,8 @@ class Compressed:
 
     `outcome` says how it came about: a model's summary, one put together without a model, or nothing but shorter
     results of tools. `writer` is the model of a summary and `usage` what it took. `score` from 0 to 1 is how much of
-    what matters it says. `cause` and `reason` say what was wrong where a fallback, or another model, had to do, and
-    `pause` for how many seconds no other automatic one should be tried.
+    what matters it says, None where nobody looked. `cause` and `reason` say what was wrong where a fallback, or
+    another model, had to do, and `pause` for how many seconds no other automatic one should be tried.
     """
 
     view: View
@@ -113,7 +113,7 @@ class Compressed:
     outcome: Outcome
     writer: str = ""
     usage: Usage = Usage()
-    score: float = 0.0
+    score: float | None = None
     cause: str = ""
     reason: str = ""
     pause: float = 0.0
@@ -156,7 +156,7 @@ class Record:
     messages: tuple[int, int] = (0, 0)
     usage: Usage = Usage()
     seconds: float = 0.0
-    score: float = 0.0
+    score: float | None = None
     reason: str = ""
     guards: str = ""
 

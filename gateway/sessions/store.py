@@ -45,7 +45,8 @@ class Stored:
     What a live session is built from: the rows that no view hides, and the views over them, the oldest first.
 
     `guards` is what was known of its context, `origin` the id of the session that it began as, and `spoken` when
-    something was last said, 0 for never.
+    something was last said, 0 for never. `counted` is what the endpoint counted for the request before the last
+    answer, by the name of the model; nothing where the conversation is another one since.
     """
 
     prompt: str
@@ -54,6 +55,7 @@ class Stored:
     guards: str = ""
     origin: str = ""
     spoken: float = 0.0
+    counted: tuple[str, int] = ("", 0)
 
 
 COMPRESSION = "compression"
@@ -128,7 +130,23 @@ def load(connection: Connection, session_id: str, *, without: Set[str] = frozens
     rows = tuple(Row(row.id, _message(row)) for row in said)
     spoken = said[-1].created if said else 0.0
     shown = _views(connection, ids, undoing)
-    return Stored(session.prompt if session else "", rows, shown, session.guards if session else "", ids[-1], spoken)
+    prompt, guards = (session.prompt, session.guards) if session else ("", "")
+    return Stored(prompt, rows, shown, guards, ids[-1], spoken, _counted(connection, ids, without))
+
+
+def _counted(connection: Connection, ids: Sequence[str], without: Set[str]) -> tuple[str, int]:
+    """Return what the endpoint counted last, unless something was hidden or shown again since."""
+    lane = select(sessions.c.lane).where(sessions.c.id == ids[0]).scalar_subquery()
+    query = select(turns.c.model, turns.c.read_tokens, turns.c.ended).where(
+        turns.c.lane == lane, turns.c.session_id.in_(ids), turns.c.ended > 0, turns.c.id.not_in(without)
+    )
+    found = connection.execute(query.order_by(turns.c.created.desc()).limit(1)).first()
+    if found is None or not found.read_tokens:
+        return "", 0
+    changed = select(views.c.id).where(
+        views.c.session_id.in_(ids), (views.c.created > found.ended) | (views.c.undone > found.ended)
+    )
+    return ("", 0) if connection.execute(changed.limit(1)).first() else (found.model, found.read_tokens)
 
 
 def _views(connection: Connection, ids: Sequence[str], undoing: int) -> tuple[View, ...]:

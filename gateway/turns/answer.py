@@ -320,7 +320,15 @@ class Answers:
         session = ledger.session
         guards = packed(session.conversation.guards)
         state = "failed" if finished.problem else "done"
-        ending = Ending(state, work.model.name, finished.usage, finished.calls, finished.problem, finished.fault)
+        ending = Ending(
+            state,
+            work.model.name,
+            finished.usage,
+            finished.calls,
+            finished.problem,
+            finished.fault,
+            finished.read,
+        )
 
         def job(connection: Connection) -> tuple[int, list[str], Counters | None]:
             version = lanes.fence(connection, claimed.lane, claimed.generation)

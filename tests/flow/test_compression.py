@@ -16,6 +16,7 @@ from gateway.contracts.model import Completed, ModelPiece
 from gateway.contracts.tool import ToolSpec
 from gateway.errors import AuthFailed, BadResponse, ModelBusy, ModelError
 from gateway.llm.faults import BrokenOff, ModelUnknown, ModelUnreachable
+from gateway.llm.tokens.messages import estimate
 from gateway.messages import Message, ToolCall
 from gateway.sessions import compressions, store
 from gateway.sessions.compressions import Listed
@@ -395,3 +396,17 @@ async def test_the_prompt_stays_as_it_was_unless_the_notes_changed(small: House)
     assert "Rex" in prompts[0]
     assert "Mimi" not in prompts[0]
     assert len(made) >= 2
+
+
+async def test_what_the_endpoint_counted_is_known_after_a_restart(house: House) -> None:
+    """COMP-06: the endpoint counts less than we estimate, and says so; only the rows know it afterwards."""
+    model(house).factor = 0.55
+    async with house.running():
+        await talk(house, 0, 14)
+        assert await found(house) == []
+    async with house.running() as platform:
+        platform.say("hi #hi")
+        await platform.sees("heard hi")
+        assert await found(house) == []
+    assert model(house).summed_up == []
+    assert sum(map(estimate, last(house))) > 7_500

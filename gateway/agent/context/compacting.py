@@ -13,15 +13,16 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from gateway.agent.context.assembly import viewed
+from gateway.agent.context.beginnings import SUMMARY
 from gateway.agent.context.conversation import Conversation
-from gateway.agent.context.frame import noted
+from gateway.agent.context.frame import framed, noted
 from gateway.agent.context.guards import Guards, packed
 from gateway.agent.context.meter import Meter
 from gateway.agent.context.settings import CompressionSettings
 from gateway.agent.context.summary.summarise import Cause
 from gateway.agent.context.window import Occasion, Told
 from gateway.agent.context.words import aborted, replaced, written_by_another
-from gateway.contracts.context import Compressed, ContextEngine, Kept, Order, Past, Record
+from gateway.contracts.context import Compressed, ContextEngine, Kept, Order, Past, Record, Row
 from gateway.contracts.model import Model
 from gateway.contracts.tool import ToolSpec
 from gateway.errors import GatewayError
@@ -176,6 +177,7 @@ class Compacting:
             return Kept(reason=str(error), failed=True, cause="engine", pause=PAUSE)
         if not isinstance(outcome, Compressed):
             return outcome
+        outcome = _marked(outcome)
         count, spent = self.conversation.count, outcome.usage
         if wrong := _wrong(past, outcome):
             log.error("what the context engine %s made of a conversation is not used: %s", engine.name, wrong)
@@ -268,6 +270,17 @@ def _wrong(past: Past, done: Compressed) -> str:
     if not done.rows:
         return "nothing is left"
     return ""
+
+
+def _marked(done: Compressed) -> Compressed:
+    """Put the marks of a summary around one that an engine left bare: the model would take it for a person's words."""
+    text = done.view.summary
+    if not text or text.startswith(SUMMARY):
+        return done
+    view = replace(done.view, summary=framed(text, asked=any(row.asks for row in done.rows)))
+    shown = Message("user", view.summary)
+    rows = tuple(Row(0, shown, summary=True) if row.summary else row for row in done.rows)
+    return replace(done, view=view, rows=rows)
 
 
 def _weight(past: Past, done: Compressed, count: Count) -> int:

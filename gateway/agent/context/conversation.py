@@ -21,7 +21,8 @@ class Conversation:
 
     Rows that were said since the rows were last read have no id yet; `number` gives them theirs. `spoken` is when
     something was last said, in seconds since 1970, 0 for never; `summarised` says that a summary stands for a part.
-    `bytes` is the UTF-8 length of prompt and rows. `count` counts the tokens of a text, or estimates them.
+    `reported` is a model, what its endpoint counted, and what the rows of that request were estimated at, as they were
+    read. `bytes` is the UTF-8 length of prompt and rows. `count` counts the tokens of a text, or estimates them.
     """
 
     def __init__(self, count: Count = estimate_text) -> None:
@@ -35,6 +36,7 @@ class Conversation:
         self._said: list[Message] = []
         self._estimates = Estimates(count)
         self.counts: Counts = {}
+        self.reported = "", 0, 0
         self._bytes = 0
 
     @property
@@ -60,10 +62,16 @@ class Conversation:
         """Hold these rows; `open_end` says that the last turn among them goes on."""
         self.rows = list(rows)
         self.counts.clear()
+        self.reported = "", 0, 0
         self.summarised = any(row.summary for row in rows)
         self._said = [row.message for row in rows]
         self._bytes = sum(map(_bytes, self._said))
         self.messages = wire(rows) if open_end else repair(wire(rows))
+
+    def told(self, model: str, counted: int) -> None:
+        """Hear what the endpoint counted for the request before the last answer; 0 where that is not known."""
+        if counted and self._said and self._said[-1].role == "assistant":
+            self.reported = model, counted, self.total - self.tokens[-1]
 
     def add(self, said: Sequence[Message]) -> None:
         """Add what is said and has no row yet, or whose row is not known."""

@@ -19,6 +19,7 @@ from gateway.agent.history import later_half
 from gateway.contracts.context import Order, Past
 from gateway.contracts.model import Completed, Model
 from gateway.contracts.tool import ToolSpec
+from gateway.llm.tokens.messages import estimate
 from gateway.messages import Message, Notice
 
 log = logging.getLogger(__name__)
@@ -47,6 +48,9 @@ class FittedWindow:
         self._work = Compacting(conversation, rooms, model, specs)
         self._left_out = 0
         self._waited = rooms.now() - conversation.spoken if conversation.spoken else 0.0  # before this turn
+        name, counted, rows = conversation.reported
+        if counted and name == model.name and not rooms.meter.counted:
+            rooms.meter.learn(self._work.fixed + rows, counted)
         self._look()
 
     def _look(self) -> None:
@@ -179,16 +183,19 @@ class FittedWindow:
     def _blocked(self, tokens: int) -> list[Notice]:
         """Say that it is over the threshold and not compressed."""
         guards, due, now = self._work.guards, self._rooms.engine.due, self._rooms.now()
-        block = guards.block(now)
+        block, told = guards.block(now), guards.told.split()
         if not block or tokens < due:
             return []
         log.warning("compression is blocked (%s) at %d of %d tokens", block, tokens, due)
+        if block == "pause" and any(key == "fallback" or key.startswith("failed") for key in told):
+            return []  # the failure that the pause follows was told
         return self._work.once(block, blocked(guards, block, tokens, due, now))
 
     def _leave_out(self) -> list[Notice]:
         """Send the newer half alone, in this turn: all of it stays stored and in view."""
         rest = later_half(self.conversation.messages[self._left_out :])
-        if not rest:
+        count, room = self.conversation.count, self._model.window
+        if not rest or self._rooms.meter.corrected(sum(estimate(message, count) for message in rest)) > room:
             return []
         self._left_out, self.shorter = len(self.conversation.messages) - len(rest), True
         return self._work.once("left-out", LEFT_OUT)

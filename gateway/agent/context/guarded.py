@@ -184,7 +184,7 @@ def _flaw(made: Any) -> str:
         if made.outcome not in get_args(Outcome) or not all(isinstance(message, Message) for message in shown):
             return "its outcome or a message in it is none"
         texts += [view.summary, *(message.text for message in shown)]
-        numbers += [made.score, view.after, *view.hidden, *view.shown]
+        numbers += [made.score or 0.0, view.after, *view.hidden, *view.shown]
         for message in view.shown.values():
             called = (part for call in message.calls for part in (call.id, call.name, call.arguments))
             texts += [message.api_content or "", message.call_id, message.name, *called]

@@ -13,9 +13,7 @@ from gateway.toolkit.function import NAME
 log = logging.getLogger(__name__)
 
 
-def admitted(
-    provider: str, specs: Iterable[object], taken: Collection[str], *, of: str = "memory"
-) -> list[ToolSpec]:
+def admitted(provider: str, specs: Iterable[object], taken: Collection[str], *, of: str = "memory") -> list[ToolSpec]:
     """
     Return the specs that can be used; a warning says which cannot, and why.
 

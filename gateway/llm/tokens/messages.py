@@ -24,7 +24,7 @@ TOOLS = 100
 
 def estimate(message: Message, count: Count = estimate_text, *, images: int = 0) -> int:
     """Return about how many tokens a message takes, its calls and its frame included; `images` go beside its text."""
-    called = sum(CALL + count(call.name) + count(call.arguments) for call in message.calls)
+    called = sum(CALL + count(call.name) + count(call.arguments) for call in message.calls) if message.calls else 0
     return MESSAGE + count(message.content) + called + IMAGE * images
 
 

@@ -11,7 +11,9 @@ bytes are counted. A megabyte takes some 20 to 40 ms.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil
+from operator import mul
 
 from gateway.llm.tokens.scripts import BLOCKS, SCRIPTS, table
 
@@ -52,29 +54,49 @@ WEIGHTS = {
 """Tokens for each."""
 
 
+_PLAIN = ("words", "small", "capitals", "humps", "numbers", "digits", "clusters", "marks", "lines", "gaps")
+_PLAIN_WEIGHTS = tuple(WEIGHTS[name] for name in _PLAIN)
+_MARKS, _CLUSTERS, _GAPS = _PLAIN.index("marks"), _PLAIN.index("clusters"), _PLAIN.index("gaps")
+
+
 def estimate_text(text: str) -> int:
     """Return about how many tokens a text is."""
-    return max(ceil(sum(WEIGHTS[name] * count for name, count in features(text).items())), bool(text))
+    plain, counts = _counted(text)
+    tokens: float = sum(map(mul, _PLAIN_WEIGHTS, counts))
+    if rest := _others(text, plain, counts):
+        tokens += sum(WEIGHTS[name] * count for name, count in rest.items())
+    return max(ceil(tokens), bool(text))
 
 
 def features(text: str) -> dict[str, int]:
     """Count what has a weight."""
+    plain, counts = _counted(text)
+    return dict(zip(_PLAIN, counts, strict=True)) | _others(text, plain, counts)
+
+
+def _counted(text: str) -> tuple[bytes, tuple[int, ...]]:
+    """Return the text with a letter for each kind of character, and how often there is what every text has."""
     plain = text.replace("?", "!").encode("ascii", "replace").translate(PLAIN)
-    found = {
-        "words": _runs(plain.translate(LETTERS)),
-        "small": plain.count(b"a"),
-        "capitals": plain.count(b"AA"),
-        "humps": plain.count(b"aA"),
-        "numbers": _runs(plain.translate(DIGITS)),
-        "digits": plain.count(b"0"),
-        "clusters": _runs(plain.translate(MARKS)),
-        "marks": plain.count(b"p"),
-        "lines": _runs(plain.translate(ENDS)),
-        "gaps": plain.count(b"  "),
-    }
-    if found["gaps"] >= 8:
+    return plain, (
+        _runs(plain.translate(LETTERS)),
+        plain.count(b"a"),
+        plain.count(b"AA"),
+        plain.count(b"aA"),
+        _runs(plain.translate(DIGITS)),
+        plain.count(b"0"),
+        _runs(plain.translate(MARKS)),
+        plain.count(b"p"),
+        _runs(plain.translate(ENDS)),
+        plain.count(b"  "),
+    )
+
+
+def _others(text: str, plain: bytes, counts: Sequence[int]) -> dict[str, int]:
+    """Count what few texts have."""
+    found: dict[str, int] = {}
+    if counts[_GAPS] >= 8:
         found["wide"] = plain.count(b" " * 16)
-    if found["marks"] - found["clusters"] >= 7:
+    if counts[_MARKS] - counts[_CLUSTERS] >= 7:
         found["rulers"] = sum(map(text.count, RULERS))
     return found if text.isascii() else found | _foreign(text, plain.count(b"?"))
 

@@ -86,7 +86,7 @@ async def test_where_nothing_was_shown_nothing_is_taken_back() -> None:
 
 async def test_an_empty_answer_is_asked_for_once_more_and_its_tokens_count() -> None:
     asked = Asked(Completed("", usage=Usage(10, 0)), YES, tries=5)
-    assert (await asked.heard())[-1] == Completed("well yes", usage=Usage(20, 2, 5))
+    assert (await asked.heard())[-1] == Completed("well yes", usage=Usage(20, 2, 5), read=10)
 
 
 async def test_a_second_empty_answer_is_the_answer() -> None:

@@ -156,10 +156,14 @@ def _items(rows: Sequence[Row], later: Sequence[Row], redact: Redact, before: Ea
 
 
 def _looked(rows: Sequence[Row], redact: Redact) -> list[str]:
-    """Return the texts that are looked at, in order."""
-    weights = [min(len(row.message.content), EACH) for row in rows]
-    chosen = (rows[place] for start, end in places(weights, LOOK) for place in range(start, end))
-    return [redact(said(row.message)[: 2 * EACH])[:EACH] for row in chosen]
+    """Return the texts that are looked at, in order: of people what they wrote, without what was put beside it."""
+    texts = [row.message.text if row.message.role == "user" else said(row.message) for row in rows]
+    chosen = (
+        texts[place]
+        for start, end in places([min(len(text), EACH) for text in texts], LOOK)
+        for place in range(start, end)
+    )
+    return [redact(text[: 2 * EACH])[:EACH] for text in chosen]
 
 
 def _opening(kind: Kind, texts: Sequence[str]) -> list[Item]:

@@ -165,12 +165,14 @@ _LATIN = re.compile("[A-Za-zÀ-ÿ]+")
 _COMMON = {
     name: frozenset(text.split("|"))
     for name, text in {
+        # First, since where two languages have as many words as each other English is the safer guess.
+        "en": "the|a|an|and|is|are|was|were|of|to|in|for|from|on|at|by|with|not|i|you|we|it|this|that|there|please|can"
+        "|could|do|does|what|how|why|when|which|who|file|my|me|no|yes|if|but|or|be|has|have|use|add|make|let|now|hello"
+        "|thanks|tell|show|give|get|find|want|need|more|about|all|any|then|just|look|read|write",
         "es": "el|la|los|las|un|una|de|del|que|y|en|por|para|con|no|se|lo|es|está|como|más|pero|su|al|qué|cómo|hola"
         "|gracias|puedes|quiero|hay|mi|me|haz|este|esta|archivo|también|porque|cuando",
         "de": "der|die|das|den|dem|ein|eine|einen|und|ist|nicht|ich|du|wir|sie|mit|auf|für|zu|von|im|bitte|wie|was"
         "|kannst|kann|hallo|danke|auch|noch|es|mir|mein|werden|oder|aber|wenn|datei|mach",
-        "en": "the|a|an|and|is|are|of|to|in|for|on|with|not|i|you|we|it|this|that|please|can|could|do|does|what|how|why"
-        "|file|my|me|if|but|or|be|use|add|make|let|now|hello|thanks",
     }.items()
 }
 

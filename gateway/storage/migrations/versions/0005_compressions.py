@@ -12,6 +12,7 @@ def upgrade() -> None:
     op.add_column("sessions", sa.Column("parent_session_id", sa.Text(), server_default="", nullable=False))
     op.add_column("sessions", sa.Column("end_reason", sa.Text(), server_default="", nullable=False))
     op.add_column("sessions", sa.Column("guards", sa.Text(), server_default="", nullable=False))
+    op.add_column("turns", sa.Column("read_tokens", sa.BigInteger(), server_default="0", nullable=False))
     op.add_column("views", sa.Column("summary", sa.Text(), server_default="", nullable=False))
     op.add_column("views", sa.Column("after", sa.BigInteger(), server_default="0", nullable=False))
     op.add_column("view_rows", sa.Column("shown", sa.Text(), server_default="", nullable=False))
@@ -34,7 +35,7 @@ def upgrade() -> None:
         sa.Column("prompt_tokens", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("completion_tokens", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("seconds", sa.Double(), server_default="0", nullable=False),
-        sa.Column("score", sa.Double(), server_default="0", nullable=False),
+        sa.Column("score", sa.Double(), nullable=True),
         sa.Column("reason", sa.Text(), server_default="", nullable=False),
         sa.Column("guards", sa.Text(), server_default="", nullable=False),
         sa.Column("created", sa.Double(), nullable=False),

@@ -209,3 +209,13 @@ async def test_old_results_are_shortened_early_where_that_is_wanted_and_once() -
     assert {record.occasion for record in chat.done} == {"prune"}
     assert chat.model.summed_up == []
     assert chat.model.tokens(chat.model.asked[-1]) < 45_000
+
+
+async def test_a_failure_is_told_once_and_its_pause_not_again() -> None:
+    """COMP-08."""
+    chat = Talk(model(window=16_000, summarise=lambda prompt: AuthFailed("no credit")))
+    while not chat.told:
+        await talk(chat, 1)
+    await talk(chat, 3)
+    assert len(chat.told) == 1
+    assert "could not be compressed (no credit)" in chat.told[0]
