@@ -76,7 +76,8 @@ class RetryingModel(Model):
                 self._look()
                 spent += piece.usage
                 if empty or attempt == self._tries or not _came_to_nothing(piece):
-                    yield replace(piece, usage=spent, read=piece.read or piece.usage.prompt)
+                    alone = piece.usage == spent
+                    yield piece if alone else replace(piece, usage=spent, read=piece.read or piece.usage.prompt)
                     return
                 empty, why, pause = True, "the answer was empty", 0.0
             except ContextOverflow:

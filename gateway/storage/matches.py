@@ -98,9 +98,14 @@ _NOT_UNDONE = (
     "NOT EXISTS (SELECT 1 FROM view_rows r JOIN views v ON v.id = r.view"
     f" WHERE r.message = c.rowid AND v.undone = 0 AND v.kind <> '{COMPRESSION}')"
 )
+# A session may go on from others, whose rows its model sees as well.
 _NOT_SEEN = (
-    "c.rowid NOT IN (SELECT m.id FROM messages m WHERE m.session_id = :besides AND m.id NOT IN"
-    " (SELECT r.message FROM view_rows r JOIN views v ON v.id = r.view WHERE v.session_id = :besides AND v.undone = 0))"
+    "c.rowid NOT IN (WITH RECURSIVE chain (id, parent) AS ("
+    "SELECT id, parent_session_id FROM sessions WHERE id = :besides"
+    " UNION SELECT s.id, s.parent_session_id FROM sessions s JOIN chain ON s.id = chain.parent)"
+    " SELECT m.id FROM messages m WHERE m.session_id IN (SELECT id FROM chain) AND m.id NOT IN"
+    " (SELECT r.message FROM view_rows r JOIN views v ON v.id = r.view"
+    " WHERE v.session_id IN (SELECT id FROM chain) AND v.undone = 0))"
 )
 
 

@@ -18,18 +18,21 @@ from pydantic import TypeAdapter
 from sqlalchemy import Connection, create_engine, func, insert, select, text, update
 
 from gateway.access import people
+from gateway.contracts.context import View
 from gateway.errors import ToolError
 from gateway.messages import Message, ToolCall
 from gateway.sessions import store
+from gateway.sessions.search import pages
 from gateway.sessions.search.index import catch_up, keep_up
 from gateway.sessions.search.query import QueryError
+from gateway.sessions.search.scope import Asking
 from gateway.sessions.tools import search_tool
 from gateway.storage import erase, open_database
 from gateway.storage.clock import now
 from gateway.storage.database import Database
 from gateway.storage.migrate import FOLDER
 from gateway.storage.packing import pack
-from gateway.storage.tables import identities, messages, participants, unindexed, view_rows, views
+from gateway.storage.tables import identities, messages, participants, sessions, unindexed, view_rows, views
 from gateway.storage.tables import people as people_table
 from gateway.types import Address, Event, Sender, SessionKey, Turn
 from tests.contract.said import GROUP, OTHER_GROUP, Talks, private
@@ -247,6 +250,37 @@ async def test_what_was_undone_is_never_found_and_what_was_compressed_is_marked(
     assert found == {">>>tulip<<<, compressed": "compressed", ">>>tulip<<<, in view": "in view"}
     await talks.database.write(lambda connection: connection.execute(update(views).values(undone=now())))
     assert len(await talks.texts("tulip")) == 3
+
+
+async def test_what_was_undone_by_a_later_session_is_read_nowhere(talks: Talks) -> None:
+    """A session that goes on from another takes back what was said in that one."""
+    session = await talks.say("tulip, taken back", turn="t1")
+    await talks.say("rose, in view", turn="t2")
+    await talks.say("lily", session="child", turn="t3")
+    said = select(messages.c.id).where(messages.c.turn == "t1")
+    taken = await talks.database.read(lambda connection: frozenset(connection.execute(said).scalars()))
+    await talks.database.write(lambda connection: store.add_view(connection, "child", View(taken), "retry"))
+
+    asking = Asking("ann", "", private("ann"))
+    begin, _ = await talks.database.read(lambda connection: pages.ends(connection, session, 5, 5))
+    heads = await talks.database.read(lambda connection: pages.recent(connection, asking, 5))
+    assert [line.text for line in begin.lines] == ["rose, in view"]
+    assert {(head.id, head.messages, head.preview) for head in heads} == {
+        (session, 1, "rose, in view"),
+        ("child", 1, "lily"),
+    }
+
+
+async def test_what_the_model_still_sees_of_a_session_before_its_own_is_not_found(talks: Talks) -> None:
+    session = await talks.say("tulip, hidden", turn="t1")
+    await talks.say("tulip, in view", turn="t2")
+    await talks.say("tulip, of today", session="child", turn="t3")
+    await talks.say("tulip, of another", session="other", turn="t4")
+    child = update(sessions).where(sessions.c.id == "child").values(parent_session_id=session)
+    await talks.database.write(lambda connection: connection.execute(child))
+    await talks.database.write(partial(_compress, session=session, turns=("t1",)))
+    found = {hit.snippet for hit in (await talks.find("tulip", session="child")).hits}
+    assert found == {">>>tulip<<<, hidden", ">>>tulip<<<, of another"}
 
 
 def _compress(connection: Connection, session: str, turns: Sequence[str] = ()) -> None:

@@ -116,6 +116,7 @@ class Compacting:
 
     def once(self, key: str, text: str) -> list[Notice]:
         """Tell the person once, until a compression has gone well."""
+        key = "-".join(key.split())[:40]
         if key in self.guards.told.split():
             return []
         self.guards = replace(self.guards, told=f"{self.guards.told} {key}".strip())

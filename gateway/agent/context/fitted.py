@@ -191,11 +191,16 @@ class FittedWindow:
             return []  # the failure that the pause follows was told
         return self._work.once(block, blocked(guards, block, tokens, due, now))
 
+    def _weight(self, messages: Sequence[Message]) -> int:
+        count = self.conversation.count
+        return self._rooms.meter.corrected(sum(estimate(message, count) for message in messages))
+
     def _leave_out(self) -> list[Notice]:
         """Send the newer half alone, in this turn: all of it stays stored and in view."""
         rest = later_half(self.conversation.messages[self._left_out :])
-        count, room = self.conversation.count, self._model.window
-        if not rest or self._rooms.meter.corrected(sum(estimate(message, count) for message in rest)) > room:
+        while rest and self._weight(rest) > self._model.window:
+            rest = later_half(rest)
+        if not rest:
             return []
         self._left_out, self.shorter = len(self.conversation.messages) - len(rest), True
         return self._work.once("left-out", LEFT_OUT)

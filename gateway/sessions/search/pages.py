@@ -95,13 +95,18 @@ def ends(
 
 
 def _there(session_id: str, roles: Sequence[str]) -> ColumnElement[bool]:
+    here = (messages.c.session_id == session_id) & _stands()
+    return here & messages.c.role.in_(roles) if roles else here
+
+
+def _stands() -> ColumnElement[bool]:
+    """Say that a message was not taken back, by whichever session's view."""
     undone = (
         select(view_rows.c.message)
         .join(views, views.c.id == view_rows.c.view)
-        .where(views.c.session_id == session_id, views.c.undone == 0, views.c.kind != COMPRESSION)
+        .where(view_rows.c.message == messages.c.id, views.c.undone == 0, views.c.kind != COMPRESSION)
     )
-    here = (messages.c.session_id == session_id) & messages.c.id.not_in(undone)
-    return here & messages.c.role.in_(roles) if roles else here
+    return ~undone.exists()
 
 
 def _lines(connection: Connection, where: ColumnElement[bool], limit: int, *, newest: bool) -> list[Line]:
@@ -121,7 +126,7 @@ def _count(connection: Connection, where: ColumnElement[bool]) -> int:
 
 
 def _heads(connection: Connection, where: ColumnElement[bool], limit: int) -> list[Head]:
-    of = messages.c.session_id == sessions.c.id
+    of = (messages.c.session_id == sessions.c.id) & _stands()
     count = select(func.count()).where(of).scalar_subquery()
     last = select(messages.c.created).where(of).order_by(messages.c.id.desc()).limit(1).scalar_subquery()
     said = select(messages.c.text).where(of, messages.c.role == "user").order_by(messages.c.id).limit(1)
