@@ -47,7 +47,7 @@ def test_a_number_that_is_none_is_told_in_a_sentence(number: str) -> None:
     assert wanted(f"here {number} --preview") == HERE
 
 
-@pytest.mark.parametrize("words", ["--preveiw", "--aggressive", "—prevew", "--keep --now"])
+@pytest.mark.parametrize("words", ["--preveiw", "--aggressive", "—pre-view", "--keep --now"])
 def test_an_option_there_is_not_is_no_topic(words: str) -> None:
     said = wanted(words)
     assert isinstance(said, str)
