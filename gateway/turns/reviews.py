@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 
 from structlog.contextvars import bound_contextvars
 
+from gateway.agent.history import repair
 from gateway.agent.memory.backing import nudges
 from gateway.agent.memory.backing.nudges import Counters
 from gateway.agent.review.outcome import saved, steps
@@ -251,7 +252,9 @@ class Reviews:
         turn, other, reviewer = spoken.turn, self._rooms.other, self._rooms.reviewer
         assert reviewer is not None
         offered = () if other else spoken.offered
-        past = Past(turn, other or spoken.model, session.prompt, tuple(session.history), offered)
+        # The next turn may be under way, and what it has said so far is open.
+        said = tuple(repair(session.history))
+        past = Past(turn, other or spoken.model, session.conversation.system, said, offered)
         reviewed = await reviewer.review(past, partial(self._there, session.id))
         self._count(reviewed)
         if reviewed.problem:

@@ -162,7 +162,7 @@ async def test_an_engine_compresses_and_the_rows_stay(house: House) -> None:
     give(house, due=60)
     async with house.running():
         for word in ("one", "two", "three"):
-            await tell(house, f"{'a long story, ' * 20}#{word}", shows=f"you said: {word}")
+            await tell(house, f"{'a long story, ' * 150}#{word}", shows=f"you said: {word}")
     asked = house.model.asked[-1]
     assert "They have talked for a while." in asked[1].content
     assert "#one" not in asked[1].content
@@ -175,7 +175,7 @@ async def test_a_conversation_goes_on_whichever_hook_is_broken(small: House, hoo
     small.change(cache=Bounds(1, 3600, 1 << 30), compression=replace_prune(small))
     async with small.running() as chat:
         for word in ("one", "two", "three"):
-            await tell(small, f"{'a long story, ' * 20}#{word}", shows=f"you said: {word}")
+            await tell(small, f"{'a long story, ' * 150}#{word}", shows=f"you said: {word}")
         await tell(small, "please look", shows="result: looked at the sea" if hook not in ("call", "specs") else "look")
         await tell(small, "/retry", shows="look")
         chat.say("hello #bob", "bob")
@@ -220,7 +220,7 @@ async def test_an_engine_hears_what_becomes_of_its_conversation(small: House) ->
 async def test_an_engine_hears_that_its_conversation_is_let_go_and_of_its_compressions(small: House) -> None:
     give(small, due=60)
     small.change(cache=Bounds(1, 3600, 1 << 30))
-    story = "a long story, " * 20
+    story = "a long story, " * 150
     async with small.running() as chat:
         await tell(small, f"{story}#one", shows="you said: one")
         await tell(small, f"{story}#two", shows="you said: two")
@@ -236,7 +236,7 @@ async def test_an_engine_hears_that_its_conversation_is_let_go_and_of_its_compre
 async def test_an_engine_hears_under_which_id_a_compressed_conversation_goes_on(small: House) -> None:
     give(small, due=60)
     small.change(compression=small.plans[0].compression.model_copy(update={"in_place": False}))
-    story = "a long story, " * 20
+    story = "a long story, " * 150
     async with small.running():
         await tell(small, f"{story}#one", shows="you said: one")
         await tell(small, f"{story}#two", shows="you said: two")

@@ -29,6 +29,7 @@ from gateway.sessions import store
 from gateway.sessions.cache import Bounds
 from gateway.sessions.keys import private_key
 from gateway.storage.database import Connection
+from gateway.toolkit.function import tool
 from gateway.turns import TurnSettings
 from gateway.types import Address, ChatType
 from tests.fakes.model import DrivenModel
@@ -512,3 +513,40 @@ async def test_who_was_erased_meanwhile_is_not_remembered(house: House, furnish:
         await chat.sees("nothing yet", "bob")
     assert not any("💾" in text for text in chat.texts("bob"))
     assert any(message.content == GONE for asked in model.asked for message in asked)
+
+
+class Digging(Attentive):
+    """Digs when it is told "dig"."""
+
+    def _talk(self, messages: Sequence[Message]) -> Completed | str:
+        if messages[-1].content == "dig":
+            return Completed("", (ToolCall("d1", "dig", "{}"),))
+        return super()._talk(messages)
+
+
+async def test_a_review_that_begins_amid_the_next_turn_sees_a_conversation_that_is_whole(
+    small: House, furnish: Furnish
+) -> None:
+    digging, treasure = asyncio.Event(), asyncio.Event()
+
+    @tool()
+    async def dig() -> str:
+        """Dig."""
+        digging.set()
+        await treasure.wait()
+        return "treasure"
+
+    small.give_tools([dig])
+    model = furnish(small, Digging(), MemorySettings(nudge_interval=1, flush_min_turns=0))
+    model.let.clear()
+    async with small.running() as chat:
+        for name in ("bob", "carl", "ann"):  # two at once, so that Ann's has to wait for theirs
+            await tell(small, "one", chat=name)
+        chat.say("dig")
+        await digging.wait()
+        model.let.set()
+        async with asyncio.timeout(20):
+            while len(model.reviews) < 3:
+                await asyncio.sleep(0.01)
+        treasure.set()
+        await chat.sees("you said: treasure")

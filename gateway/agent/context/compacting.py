@@ -15,7 +15,7 @@ from typing import Protocol
 from gateway.agent.context.assembly import viewed
 from gateway.agent.context.beginnings import SUMMARY
 from gateway.agent.context.conversation import Conversation
-from gateway.agent.context.frame import framed, noted
+from gateway.agent.context.frame import framed
 from gateway.agent.context.guards import Guards, packed
 from gateway.agent.context.meter import Meter
 from gateway.agent.context.settings import CompressionSettings
@@ -87,8 +87,7 @@ class Compacting:
     @property
     def prompt(self) -> str:
         """The system's prompt as it goes out."""
-        prompt = self.conversation.prompt
-        return noted(prompt) if self.conversation.summarised else prompt
+        return self.conversation.system
 
     @property
     def fixed(self) -> int:

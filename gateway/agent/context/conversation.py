@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 
 from gateway.agent.context.assembly import wire
+from gateway.agent.context.frame import noted
 from gateway.agent.context.guards import Guards
 from gateway.agent.context.meter import Counts
 from gateway.agent.history import repair
@@ -43,6 +44,11 @@ class Conversation:
     def bytes(self) -> int:
         """The UTF-8 length of all that is held."""
         return _length(self.prompt) + self._bytes
+
+    @property
+    def system(self) -> str:
+        """The prompt as it goes out: with a note where something was summed up."""
+        return noted(self.prompt) if self.summarised else self.prompt
 
     @property
     def tokens(self) -> Sequence[int]:
