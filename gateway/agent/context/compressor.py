@@ -30,6 +30,10 @@ from gateway.messages import Message, Usage
 
 TOO_LITTLE = 0.1
 """Of the threshold: after one that did no good, no summary is asked for that could win less."""
+NEAR = 1_000
+"""Rows at the end whose weight is estimated anew once they are pruned: where the cut falls they count one by one."""
+FRAME = 8
+"""Tokens that the shortest message takes."""
 NOTHING = Kept(reason="there is nothing to compress yet: what is left stays as it was said")
 ROUNDS_MOST = 100
 """Exchanges that a person may keep with `here N`; the reference's."""
@@ -149,21 +153,28 @@ class Compressor(ContextEngine):
         rows, tokens, budget = past.rows, past.tokens, self._budget(past)
         tail = len(rows) - self._tail(tokens, budget)
         changed = prune(rows, tail, budget=budget, tokens=tokens, count=self._estimate)
-        now = [Row(row.id, changed[place], row.summary) if place in changed else row for place, row in enumerate(rows)]
-        weights = list(tokens)
-        for place, message in changed.items():
-            weights[place] = self._estimate(message)
-        found = _cut_at(now, order) if order.keep is not None else None
+        weights = self._weights(rows, tokens, changed)
+        found = _cut_at(rows, order) if order.keep is not None else None
         if found is None and order.keep is None:
-            found = span(now, weights, self._settings, budget, compressed_before=order.again)
+            found = span(rows, weights, self._settings, budget, compressed_before=order.again)
         if found is None:
             return None
         parts = parted(rows, tokens, found, budget, changed)
         middle = [row for row in parts.middle if not row.summary]
         if not middle:
             return None
-        by_id = {id(row.message): weight for row, weight in zip(now, weights, strict=True)}
+        by_id = {id(changed.get(place, row.message)): weights[place] for place, row in enumerate(rows)}
         return _Cut(parts, [by_id[id(row.message)] for row in parts.middle])
+
+    def _weights(self, rows: Sequence[Row], tokens: Sequence[int], changed: Mapping[int, Message]) -> list[int]:
+        """Return what each row weighs once pruned; far from the end by its share of what it was, which is quick."""
+        weights, near = list(tokens), len(rows) - NEAR
+        for place, message in changed.items():
+            if place >= near:
+                weights[place] = self._estimate(message)
+            else:
+                weights[place] = max(FRAME, tokens[place] * _size(message) // max(1, _size(rows[place].message)))
+        return weights
 
     def _budget(self, past: Past) -> int:
         """Return what the end may keep, in the estimate's tokens."""
@@ -238,6 +249,10 @@ class Compressor(ContextEngine):
         changed = prune(past.rows, tail, budget=budget, tokens=past.tokens, count=self._estimate)
         changed = {place: message for place, message in changed.items() if past.rows[place].id}
         return _shortened(past, changed) if changed else NOTHING
+
+
+def _size(message: Message) -> int:
+    return len(message.content) + sum(len(call.arguments) for call in message.calls)
 
 
 def _shortened(past: Past, changed: dict[int, Message]) -> Compressed:
