@@ -178,7 +178,7 @@ class Agent:
                     raise
                 work.overflows += 1
                 yield Retracted("the request was too long")
-                async for told in work.window.overflowed(work.unsaved):
+                async for told in work.window.overflowed(work.unsaved, certain=isinstance(error, ContextOverflow)):
                     yield told
                 if not work.window.shorter:
                     raise

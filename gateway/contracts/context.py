@@ -80,6 +80,7 @@ class Order:
     compressions did not bring it below the threshold; `failures` are the last failures in a row, all of one `cause`.
     `models` may write a summary: each is asked where the one before it fails; the last is the conversation's own. `why`
     says why none may be asked, where there are none.
+    Where it is not `certain` that it has to be shorter only a summary will do, and no failure is worth a word.
     """
 
     models: Sequence[Model]
@@ -92,6 +93,7 @@ class Order:
     cause: str = ""
     failures: int = 0
     why: str = ""
+    certain: bool = True
 
 
 Outcome = Literal["summary", "fallback", "pruned"]

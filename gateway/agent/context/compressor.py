@@ -225,9 +225,10 @@ class Compressor(ContextEngine):
         """Leave everything as it is, or put a summary together without a model."""
         failure, job = failed.failure, failed.job
         usage, pause = _spent([*failed.tried, failure]), failure.cause.pause(failed.before)
-        if failure.cause.aborts or self._settings.abort_on_summary_failure:
+        certain = failed.order.certain
+        if failure.cause.aborts or self._settings.abort_on_summary_failure or not certain:
             return Kept(
-                reason=failure.text, failed=True, cause=failure.cause, pause=pause, writer=failure.model, usage=usage
+                reason=failure.text, failed=certain, cause=failure.cause, pause=pause, writer=failure.model, usage=usage
             )
         text = fallback(job, failure.text, self._redact)
         made = assemble(failed.cut.parts, text)

@@ -32,7 +32,7 @@ GROWTH = 1.05
 """How much must have been said before it is tried again to compress what could not be."""
 IDLE_SHARE = 0.25
 """Of the threshold, that a conversation fills before idleness alone is a reason."""
-FULL = 0.5
+FULL = 0.75
 """Of the threshold, from which an endpoint's unexplained trouble may be that the request is too long."""
 
 
@@ -124,14 +124,15 @@ class FittedWindow:
             if not self.shorter or self.tokens > before * PROGRESS or not self._due():
                 return
 
-    async def overflowed(self, unsaved: int) -> AsyncIterator[Told]:
+    async def overflowed(self, unsaved: int, *, certain: bool) -> AsyncIterator[Told]:
         """Make the conversation shorter after a request that was too long; `shorter` then says whether it is."""
         self.shorter, self._work.unsaved = False, unsaved
         self._look()
-        self._rooms.meter.forget()
-        if not self._rooms.settings.enabled:
+        if not self._rooms.settings.enabled or (self._stopped() and not certain):
             return
-        order = Order(models=self._rooms.writers)
+        order = Order(models=self._rooms.writers, certain=certain)
+        if certain:
+            self._rooms.meter.forget()
         if self._stopped():
             for notice in self._blocked(self.tokens):
                 yield notice
@@ -139,7 +140,7 @@ class FittedWindow:
         if order.models or self._may_do_without():
             async for told in self._compress("overflow", order):
                 yield told
-        if not self.shorter:
+        if not self.shorter and certain:
             for notice in self._leave_out():
                 yield notice
 

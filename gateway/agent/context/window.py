@@ -48,8 +48,12 @@ class Window(Protocol):
     def make_room(self, cause: Occasion, unsaved: int) -> AsyncIterator[Told]:
         """Do what is due before a request."""
 
-    def overflowed(self, unsaved: int) -> AsyncIterator[Told]:
-        """Make the next request shorter after one that was too long."""
+    def overflowed(self, unsaved: int, *, certain: bool) -> AsyncIterator[Told]:
+        """
+        Make the next request shorter after one that was too long.
+
+        Where that is not certain it may as well be an outage: nothing is lost for it, and nobody hears of it.
+        """
 
 
 class FixedWindow:
@@ -80,7 +84,7 @@ class FixedWindow:
         for told in tuple[Told, ...]():
             yield told
 
-    async def overflowed(self, unsaved: int) -> AsyncIterator[Told]:
+    async def overflowed(self, unsaved: int, *, certain: bool) -> AsyncIterator[Told]:
         """Leave out the older half."""
         rest = later_half(self.messages)
         self.shorter = bool(rest)

@@ -34,7 +34,7 @@ class Blunt(CountingModel):
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
     ) -> AsyncGenerator[ModelPiece, None]:
-        if messages[0].role == "system" and self.tokens(messages, tools) > 7_000:
+        if messages[0].role == "system" and self.tokens(messages, tools) > 8_500:
             self.told += 1
             if isinstance(self.way, ModelError):
                 raise self.way
@@ -48,7 +48,7 @@ WAYS: dict[str, ModelError | Completed] = {
     "words": ContextOverflow("the conversation does not fit the window"),
     "a page that says 500": ModelBusy("the endpoint has trouble of its own (500)"),
     "an answer that is none": BadResponse("the endpoint broke off its answer"),
-    "no room for an answer": Completed("", ending="length", usage=Usage(7_000, 0)),
+    "no room for an answer": Completed("", ending="length", usage=Usage(8_500, 0)),
 }
 
 
@@ -68,7 +68,7 @@ async def test_the_conversation_is_compressed_and_the_message_answered(way: str)
 @pytest.mark.parametrize("error", [ModelUnreachable("there was no connection"), AuthFailed("no credit")])
 async def test_what_has_nothing_to_do_with_the_length_compresses_nothing(error: ModelError) -> None:
     talk = Talk(Blunt(error))
-    for number in range(12):
+    for number in range(15):
         finished = await talk.say(f"{PARAGRAPH} #{number}")
     assert finished.problem
     assert talk.done == []
@@ -86,7 +86,7 @@ async def test_trouble_with_a_short_conversation_compresses_nothing() -> None:
 
 async def test_where_it_is_off_even_an_overflow_compresses_nothing() -> None:
     talk = Talk(Blunt(WAYS["words"]), CompressionSettings(enabled=False))
-    for number in range(12):
+    for number in range(15):
         finished = await talk.say(f"{PARAGRAPH} #{number}")
     assert "does not fit" in finished.text
     assert "/compact" in finished.text
@@ -126,3 +126,27 @@ async def test_one_paste_that_fills_the_window_is_answered_and_then_summed_up() 
     assert (await talk.say("hi")).text == "fine"
     talk.check()
     assert talk.model.tokens(talk.model.asked[-1]) < 75_000
+
+
+@pytest.mark.parametrize("error", [ModelBusy("503"), BadResponse("nonsense")])
+async def test_an_outage_changes_nothing_of_a_long_conversation(error: ModelError) -> None:
+    """What an endpoint does not explain may be the length; but where no summary can be had either, it is an outage."""
+    out: list[ModelError] = []
+
+    def working(messages: Sequence[Message]) -> str:
+        if out:
+            raise out[0]
+        return "fine"
+
+    talk = Talk(CountingModel(working, window=12_000, summarise=lambda prompt: out[0]))
+    while talk.meter.counted < 9_000:
+        await talk.say(f"{PARAGRAPH} #{len(talk.model.asked)}")
+    out.append(error)
+    finished = await talk.say("are you there?")
+    assert str(error) in finished.text
+    assert talk.rows.records == []
+    assert talk.told == []
+    out.clear()
+    assert (await talk.say("and now?")).text == "fine"
+    assert talk.done == []
+    talk.check()
