@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gateway.agent.context.frame import framed
 from gateway.agent.context.summary.job import room, target
-from gateway.agent.context.summary.prompt import MEMORY, PREAMBLE, READ, TEMPLATE, UPDATE, prompt
+from gateway.agent.context.summary.prompt import MEMORY, MEMORY_CUT, PREAMBLE, READ, TEMPLATE, UPDATE, prompt
 from gateway.agent.context.summary.sections import HEADINGS, split
 from gateway.messages import Message
 from tests.unit.agent.context.summary.talk import COUNT, REDACT, SECRET, job, long_talk, rows, user
@@ -62,7 +62,10 @@ def test_what_a_memory_service_adds_cannot_close_its_tag_and_is_bounded() -> Non
     (encoded,) = re.findall("<memory-provider-context>(.*)</memory-provider-context>", text)
     assert len(encoded) <= MEMORY
     assert not set("<>&") & set(encoded)
-    assert added.startswith(json.loads(encoded))
+    head, tail = json.loads(encoded).split(MEMORY_CUT)
+    assert added.startswith(head)
+    assert added.strip().endswith(tail)
+    assert len(head) > 2 * len(tail) > 1_000
 
 
 def test_where_nobody_asked_it_says_so() -> None:
