@@ -11,7 +11,7 @@ from gateway.contracts.context import Record, View
 from gateway.messages import Usage
 from gateway.sessions import store
 from gateway.storage.clock import now
-from gateway.storage.tables import compressions, messages, sessions, view_rows, views
+from gateway.storage.tables import COMPRESSION, compressions, messages, sessions, view_rows, views
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Divider:
 
 def keep(connection: Connection, session_id: str, turn: str, record: Record, view: View | None) -> None:
     """Store what was tried, with its view if it took effect."""
-    id = store.add_view(connection, session_id, view, store.COMPRESSION) if view is not None else None
+    id = store.add_view(connection, session_id, view, COMPRESSION) if view is not None else None
     connection.execute(
         insert(compressions).values(
             session_id=session_id,

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, bindparam, func, insert, literal, select, upd
 from gateway.contracts.context import Row, View
 from gateway.messages import Message, ToolCall
 from gateway.storage.clock import now
-from gateway.storage.tables import messages, participants, people, sessions, turns, view_rows, views
+from gateway.storage.tables import COMPRESSION, messages, participants, people, sessions, turns, view_rows, views
 from gateway.storage.upsert import Upsert
 from gateway.types import clean
 
@@ -58,8 +58,6 @@ class Stored:
     counted: tuple[str, int] = ("", 0)
 
 
-COMPRESSION = "compression"
-"""The kind of a view that a compression made; other kinds take back what was said."""
 _APPEND = insert(messages).values(created=now())
 
 

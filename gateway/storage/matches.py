@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, func, select, text
 
-from gateway.storage.tables import messages
+from gateway.storage.tables import COMPRESSION, messages
 from gateway.storage.words import quoted
 
 CANDIDATES = 1000
@@ -21,8 +21,6 @@ SCORED_CHARS = 4000
 """Characters at the beginning of a candidate that are read."""
 WINDOW = 4000
 """On Postgres that many of the newest messages are looked through first, since its index has no order."""
-COMPRESSION = "compression"
-"""The kind of a view that only keeps what was said from the model; all others take it back."""
 DAY = 86_400.0
 _NEVER = 1 << 62
 

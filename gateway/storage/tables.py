@@ -178,6 +178,9 @@ views = Table(
     comment="messages are never rewritten; a view hides some of them until it is undone",
 )
 
+COMPRESSION = "compression"
+"""The kind of a view that only keeps what was said from the model; all others take it back."""
+
 view_rows = Table(
     "view_rows",
     metadata,

@@ -32,7 +32,16 @@ from gateway.storage.clock import now
 from gateway.storage.database import Database
 from gateway.storage.migrate import FOLDER
 from gateway.storage.packing import pack
-from gateway.storage.tables import identities, messages, participants, sessions, unindexed, view_rows, views
+from gateway.storage.tables import (
+    COMPRESSION,
+    identities,
+    messages,
+    participants,
+    sessions,
+    unindexed,
+    view_rows,
+    views,
+)
 from gateway.storage.tables import people as people_table
 from gateway.types import Address, Event, Sender, SessionKey, Turn
 from tests.contract.said import GROUP, OTHER_GROUP, Talks, private
@@ -283,10 +292,21 @@ async def test_what_the_model_still_sees_of_a_session_before_its_own_is_not_foun
     assert found == {">>>tulip<<<, hidden", ">>>tulip<<<, of another"}
 
 
+async def test_a_session_that_goes_on_from_another_is_the_same_conversation(talks: Talks) -> None:
+    session = await talks.say("tulip one", turn="t1")
+    await talks.say("tulip two", session="child", turn="t2")
+    await talks.say("tulip three", session="other", turn="t3")
+    child = update(sessions).where(sessions.c.id == "child").values(parent_session_id=session)
+    await talks.database.write(lambda connection: connection.execute(child))
+    found = await talks.find("tulip", apart=True)
+    assert {(hit.session_id, hit.more) for hit in found.hits} == {("child", 1), ("other", 0)}
+    assert found.sessions == 2
+
+
 def _compress(connection: Connection, session: str, turns: Sequence[str] = ()) -> None:
     """Take a session's messages out of view as a compression does: all of them, or those of some turns."""
     view = connection.execute(
-        insert(views).values(session_id=session, kind=store.COMPRESSION, created=now()).returning(views.c.id)
+        insert(views).values(session_id=session, kind=COMPRESSION, created=now()).returning(views.c.id)
     ).scalar_one()
     old = select(messages.c.id).where(messages.c.session_id == session)
     ids = connection.execute(old.where(messages.c.turn.in_(turns)) if turns else old).scalars()

@@ -17,6 +17,7 @@ from gateway.messages import Message
 from gateway.sessions import store
 from gateway.sessions.settings import SharingSettings
 from gateway.storage.database import Connection
+from gateway.storage.tables import COMPRESSION
 from gateway.types import ChatType
 from tests.fakes.counting import CountingModel
 from tests.fakes.platform import FakePlatform
@@ -393,7 +394,7 @@ async def _session(house: House) -> str:
 
 def _hide_all(connection: Connection, id: str) -> None:
     ids = frozenset(row.id for row in store.load(connection, id).rows)
-    store.add_view(connection, id, View(hidden=ids, summary="all of it"), store.COMPRESSION)
+    store.add_view(connection, id, View(hidden=ids, summary="all of it"), COMPRESSION)
 
 
 async def test_context_shows_what_fills_the_window_and_when_it_is_compressed(house: House) -> None:

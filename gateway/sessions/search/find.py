@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from sqlalchemy import Connection, select
 
+from gateway.sessions import store
 from gateway.sessions.search.query import Query
 from gateway.sessions.search.rank import scores
 from gateway.sessions.search.scope import Scope, numbers
 from gateway.sessions.search.snippet import snippet
 from gateway.storage.clock import now
-from gateway.storage.matches import COMPRESSION, Candidate, Wanted, candidates
-from gateway.storage.tables import messages, sessions, view_rows, views
+from gateway.storage.matches import Candidate, Wanted, candidates
+from gateway.storage.tables import COMPRESSION, messages, sessions, view_rows, views
 
 Order = Literal["best", "newest", "oldest"]
 State = Literal["in view", "compressed"]
@@ -74,11 +75,12 @@ def search(
     found = candidates(connection, wanted)
     if not found:
         return Found(())
-    of = Counter(one.session_id for one in found)
+    begun = _beginnings(connection, {one.session_id for one in found})
+    of = Counter(begun[one.session_id] for one in found)
     ordered = _ordered(connection, found, query, order)
-    chosen = (_first_of_each(ordered) if apart else ordered)[:limit]
+    chosen = (_first_of_each(ordered, begun) if apart else ordered)[:limit]
     hits = _hits(connection, chosen, query, redact)
-    shown = tuple(replace(hits[one.id], more=of[one.session_id] - 1) for one in chosen)
+    shown = tuple(replace(hits[one.id], more=of[begun[one.session_id]] - 1) for one in chosen)
     return Found(shown, len(found), len(of))
 
 
@@ -89,10 +91,17 @@ def _ordered(connection: Connection, found: Sequence[Candidate], query: Query, o
     return [one for _, one in sorted(scored, key=lambda pair: (-pair[0], -pair[1].id))]
 
 
-def _first_of_each(ordered: Sequence[Candidate]) -> list[Candidate]:
+def _beginnings(connection: Connection, ids: Set[str]) -> dict[str, str]:
+    """Return of each session the one that it began as: one that goes on from another is the same conversation."""
+    following = select(sessions.c.id).where(sessions.c.id.in_(ids), sessions.c.parent_session_id != "")
+    followers = connection.execute(following).scalars().all()
+    return {id: id for id in ids} | {id: store.lineage(connection, id)[-1] for id in followers}
+
+
+def _first_of_each(ordered: Sequence[Candidate], begun: Mapping[str, str]) -> list[Candidate]:
     first: dict[str, Candidate] = {}
     for one in ordered:
-        first.setdefault(one.session_id, one)
+        first.setdefault(begun[one.session_id], one)
     return list(first.values())
 
 

@@ -13,8 +13,7 @@ from sqlalchemy import ColumnElement, Connection, func, select
 
 from gateway.sessions.search.find import State, states_of
 from gateway.sessions.search.scope import Scope, within
-from gateway.storage.matches import COMPRESSION
-from gateway.storage.tables import messages, sessions, view_rows, views
+from gateway.storage.tables import COMPRESSION, messages, sessions, view_rows, views
 
 
 @dataclass(frozen=True, slots=True)
