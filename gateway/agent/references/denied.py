@@ -1,12 +1,14 @@
 """Names behind which secrets lie: never attached, whatever folder they are in.
 
-In: a path whose links were followed. Out: whether it is one of these. The list is the reference's, with the key files
-and histories that belong to it. It guards against a careless reference, not against somebody who renames files.
+In: a path whose links were followed. Out: whether it is one of these; for git, the same as pathspecs. The list is the
+reference's, with the key files and histories that belong to it. It guards against a careless reference, not against
+somebody who renames files.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -31,6 +33,28 @@ def is_denied(path: Path) -> bool:
         return True
     last = names[-1] if names else ""
     return last not in OPEN and any(fnmatchcase(last, pattern) for pattern in FILES)
+
+
+def pathspecs() -> tuple[str, ...]:
+    """Return git's pathspecs (gitglossary) that leave out what `is_denied` denies."""
+    folders = [*FOLDERS, *("/".join(pair) for pair in INSIDE)]
+    names = [glob for pattern in FILES for glob in _but_open(pattern)]
+    globs = [*names, *folders, *(f"{folder}/**" for folder in folders)]
+    return tuple(f":(exclude,icase,glob)**/{glob}" for glob in globs)
+
+
+def _but_open(pattern: str) -> Iterator[str]:
+    """Spell a pattern out in globs that match the same without what is open: no pathspec takes back an exclusion."""
+    shown = [name for name in OPEN if fnmatchcase(name, pattern)]
+    if not shown:
+        yield pattern
+        return
+    stem = len(pattern.removesuffix("*"))
+    for begin in dict.fromkeys(name[:end] for name in shown for end in range(stem, len(name) + 1)):
+        onward = {name[len(begin)] for name in shown if name.startswith(begin) and name != begin}
+        yield f"{begin}[!{''.join(sorted(onward))}]*" if onward else f"{begin}?*"
+        if begin not in shown:
+            yield begin
 
 
 def check(path: Path, descriptor: int) -> None:

@@ -7,9 +7,10 @@ index and none of their settings: no hook, filter, pager, monitor, alias or driv
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
-from gateway.agent.references.denied import FILES, FOLDERS
+from gateway.agent.references.denied import pathspecs
 from gateway.agent.references.parse import Kind, Reference
 from gateway.agent.references.piece import Piece
 from gateway.agent.tools.process import run
@@ -41,8 +42,7 @@ cd "$HOME"
 """
 """Runs in the sandbox, where HOME is the workspace."""
 PLAIN = "--no-ext-diff --no-textconv --no-color --ignore-submodules=all --submodule=short"
-_SECRET = (*(f"**/{name}" for name in FILES), *(f"**/{folder}/**" for folder in FOLDERS))
-PATHS = " ".join(("-- .", *(f"':(exclude,icase,glob){pattern}'" for pattern in _SECRET)))
+PATHS = shlex.join(("--", ".", *pathspecs()))
 COMMANDS = {
     Kind.DIFF: f"exec git --no-pager diff {PLAIN} {PATHS}",
     Kind.STAGED: f"exec git --no-pager diff --cached {PLAIN} {PATHS}",

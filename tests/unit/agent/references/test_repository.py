@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.agent.references.denied import is_denied
 from gateway.agent.references.parse import Kind, Reference
 from gateway.agent.references.repository import Repository
 from gateway.errors import ToolError
@@ -104,17 +105,36 @@ async def test_a_repository_with_longer_hashes_and_packed_objects(tmp_path: Path
     assert "The first" in await ask(work, Kind.GIT, "1")
 
 
+SECRETS = (
+    *(".env", "a/.ENV", ".env.production", ".env.examples", ".env.dis", ".ENV.e", "key.pem", ".ssh/config"),
+    *(".config/gh/hosts.yml", "a/.Config/gcloud/x/y", "skills/.hub/t", "mcp-tokens"),
+)
+SHOWN = ("shown.txt", ".env.example", "a/.env.DIST", ".config/git/ignore", "hub/t", ".environment")
+
+
 async def test_secrets_that_are_tracked_are_left_out(work: Work) -> None:
-    for name in (".env", "a/.ENV", "key.pem", ".ssh/config"):
+    for name in SECRETS:
         work.write(name, "TOKEN=1\n")
-    work.commit("shown.txt", "shown\n", "Everything")
-    for name in (".env", "a/.ENV", "key.pem", ".ssh/config"):
+    for name in SHOWN:
+        work.write(name, f"first of {name}\n")
+    work.commit("more.txt", "more\n", "Everything")
+    for name in SECRETS:
         work.write(name, "TOKEN=2\n")
-    work.write("shown.txt", "changed\n")
+    for name in SHOWN:
+        work.write(name, f"second of {name}\n")
     log, diff = await ask(work, Kind.GIT, "1"), await ask(work, Kind.DIFF)
-    assert "+shown" in log
-    assert "+changed" in diff
-    assert "TOKEN" not in log + diff
+    work.git("add", "--all")
+    staged = await ask(work, Kind.STAGED)
+    for name in SHOWN:
+        assert f"+first of {name}" in log
+        assert f"+second of {name}" in diff
+        assert f"+second of {name}" in staged
+    assert "TOKEN" not in log + diff + staged
+
+
+@pytest.mark.parametrize("name", [*SECRETS, *SHOWN])
+def test_git_leaves_out_what_may_not_be_attached_as_a_file(name: str) -> None:
+    assert is_denied(Path(name)) == (name in SECRETS)
 
 
 HOSTILE = {
