@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 import re
 import socket
-import zlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable, Iterator
 from ipaddress import ip_address
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
+from aiohttp.http_exceptions import ContentEncodingError
 from html_to_markdown import ConversionError, ConversionOptions, convert
 from yarl import URL
 
@@ -35,6 +35,8 @@ HEADERS = {
     "Accept": "text/html, text/*;q=0.9, application/json;q=0.9, */*;q=0.5",
     "Accept-Encoding": "gzip, deflate",
 }
+PACKED = frozenset({"", "identity", "gzip", "deflate"})
+GARBLED = "it is packed in a way that was not asked for, or damaged"
 HTML = frozenset({"text/html", "application/xhtml+xml"})
 TEXT = re.compile(r"text/.*|application/(.*\+)?(json|xml|yaml|javascript|toml|x-(sh|yaml|ndjson|javascript)|sql|rtf)")
 LANGUAGES = {"json": "json", "xml": "xml", "yaml": "yaml", "javascript": "javascript", "css": "css", "csv": "csv"}
@@ -77,7 +79,6 @@ class Web:
                     connector=connector,
                     connector_owner=True,
                     cookie_jar=aiohttp.DummyCookieJar(),
-                    auto_decompress=False,
                     headers=HEADERS,
                 ) as session,
                 session.get(url, max_redirects=MOST_REDIRECTS) as response,
@@ -120,7 +121,14 @@ def _why(error: Exception, url: URL, refused: list[str]) -> str:
         return f"there is no host {brief(url.host or '')}"
     if isinstance(error, aiohttp.ClientConnectorError):
         return f"{brief(url.host or '')} cannot be reached"
-    return f"the answer cannot be read ({type(error).__name__})"
+    garbled = any(isinstance(cause, ContentEncodingError) for cause in _causes(error))
+    return GARBLED if garbled else f"the answer cannot be read ({type(error).__name__})"
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error:
+        yield error
+        error = error.__cause__
 
 
 async def _page(response: aiohttp.ClientResponse) -> Page:
@@ -135,32 +143,16 @@ async def _page(response: aiohttp.ClientResponse) -> Page:
 
 
 async def _body(response: aiohttp.ClientResponse) -> tuple[bytes, bool]:
-    """Return what comes, unpacked, up to the limit, and whether that was all."""
+    """Return what comes, up to the limit, and whether that was all; what is packed is unpacked as it is read."""
+    packed = response.headers.get("Content-Encoding", "").strip().lower()
+    if packed not in PACKED:
+        raise ToolError(f"{GARBLED} ({brief(packed)})")
     kept = bytearray()
-    async for piece in _unpacked(response):
+    async for piece in response.content.iter_chunked(CHUNK):
         kept += piece
         if len(kept) > MOST_BYTES:
             return bytes(kept[:MOST_BYTES]), False
     return bytes(kept), True
-
-
-async def _unpacked(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-    packed = response.headers.get("Content-Encoding", "").strip().lower()
-    if packed in {"", "identity"}:
-        async for chunk in response.content.iter_chunked(CHUNK):
-            yield chunk
-        return
-    if packed not in {"gzip", "x-gzip", "deflate"}:
-        raise ToolError(f"it is packed in a way that was not asked for ({brief(packed)})")
-    unpack = zlib.decompressobj(wbits=47)  # tells gzip from zlib by itself
-    async for chunk in response.content.iter_chunked(CHUNK):
-        while chunk and not unpack.eof:
-            try:
-                piece = unpack.decompress(chunk, CHUNK)
-            except zlib.error:
-                raise ToolError("it is packed, and damaged") from None
-            chunk = unpack.unconsumed_tail
-            yield piece
 
 
 def _read(raw: bytes, mime: str, charset: str, remark: str) -> Page:

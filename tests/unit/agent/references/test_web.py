@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import random
 import socket
+import tracemalloc
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
@@ -134,21 +136,58 @@ async def test_text_comes_as_it_is_and_other_things_are_described(site: Site) ->
     assert (await fetch(site.url())).text == "[the page is empty]"
 
 
-async def test_pages_that_are_packed_are_unpacked(site: Site) -> None:
-    site.says(gzip.compress(b"words"), "text/plain", **{"Content-Encoding": "gzip"})
-    assert (await fetch(site.url())).text == "words"
-    site.says(zlib.compress(b"words"), "text/plain", **{"Content-Encoding": "deflate"})
-    assert (await fetch(site.url())).text == "words"
-    site.says(b"no gzip", "text/plain", **{"Content-Encoding": "gzip"})
-    assert await refusal(site.url(), Web(here)) == "it is packed, and damaged"
-    site.says(b"x", "text/plain", **{"Content-Encoding": "br"})
-    assert "packed in a way" in await refusal(site.url(), Web(here))
+def raw_deflate(words: bytes) -> bytes:
+    packer = zlib.compressobj(wbits=-15)
+    return packer.compress(words) + packer.flush()
 
 
-async def test_a_bomb_is_unpacked_up_to_the_limit(site: Site) -> None:
+@pytest.mark.parametrize(
+    ("packing", "raw"),
+    [
+        ("gzip", gzip.compress(b"some words")),
+        ("GZip", gzip.compress(b"some words")),
+        ("gzip", gzip.compress(b"some") + gzip.compress(b" words")),
+        ("deflate", zlib.compress(b"some words")),
+        ("deflate", raw_deflate(b"some words")),
+        ("identity", b"some words"),
+    ],
+    ids=["gzip", "its name in capitals", "gzip of two members", "deflate", "raw deflate", "not packed"],
+)
+async def test_pages_that_are_packed_are_unpacked(site: Site, packing: str, raw: bytes) -> None:
+    site.says(raw, "text/plain", **{"Content-Encoding": packing})
+    assert await fetch(site.url()) == Page("some words", "")
+
+
+@pytest.mark.parametrize(
+    ("packing", "raw", "said"),
+    [
+        ("gzip", b"no gzip", ""),
+        ("gzip", gzip.compress(random.Random(1).randbytes(500_000))[:300_000] + b"\xff" * 300_000, ""),
+        ("deflate", zlib.compress(b"some words")[:-5], ""),
+        ("br", b"x", ""),
+        ("x-gzip", gzip.compress(b"some words"), " ('x-gzip')"),
+        ("gzip, gzip", gzip.compress(gzip.compress(b"some words")), " ('gzip, gzip')"),
+    ],
+    ids=["no gzip", "damaged", "cut off", "brotli", "an old name", "packed twice"],
+)
+async def test_pages_that_cannot_be_unpacked_are_refused_in_a_sentence(
+    site: Site, packing: str, raw: bytes, said: str
+) -> None:
+    site.says(raw, "text/plain", **{"Content-Encoding": packing})
+    sentence = "it is packed in a way that was not asked for, or damaged"
+    assert await refusal(site.url(), Web(here)) == f"{sentence}{said}"
+
+
+async def test_a_bomb_is_unpacked_up_to_the_limit_and_takes_no_more_memory(site: Site) -> None:
     site.says(gzip.compress(b"a" * 200_000_000, 1), "text/plain", **{"Content-Encoding": "gzip"})
-    page = await fetch(site.url())
+    tracemalloc.start()
+    try:
+        page = await fetch(site.url())
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
     assert (len(page.text), page.remark) == (MOST_BYTES, "cut after 2 MB")
+    assert peak < 6 * MOST_BYTES
 
 
 async def test_a_page_without_end_is_cut(site: Site) -> None:
