@@ -56,7 +56,7 @@ class References:
             return Attached(said)
         most = min(MOST_BYTES, int(window * REFUSE) * BYTES_PER_TOKEN)
         results = await self._all(turn, found[:MOST], most)
-        warnings = [f"only the first {MOST} of {len(found)} references were looked at"] if len(found) > MOST else []
+        warnings = [f"only the first {MOST} references were looked at"] if len(found) > MOST else []
         shown = await asyncio.to_thread(block, results, window, warnings)
         notices = (_sentences(shown.warnings),) if shown.warnings else ()
         return Attached(replace(said, api_content=f"{said.content}\n\n{shown.text}"), notices)
@@ -89,7 +89,7 @@ def _wanted(turn: Turn, tools: Sequence[ToolSpec], said: Message) -> tuple[Refer
         event.text for event in turn.events
     ):
         return ()  # without any text, what stands in its place names files as others named them
-    return references(said.text)
+    return references(said.text, MOST + 1)  # one more tells that there are more
 
 
 def _read(files: Sequence[Reference], roots: Sequence[Path], most: int) -> list[Piece | Unread]:

@@ -6,9 +6,10 @@ In: the text of a message. Out: each reference once, in the order of the text. W
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 
 
 class Kind(StrEnum):
@@ -56,15 +57,24 @@ _FOUND = re.compile(
 )
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _RANGED = re.compile(rf"(.+?)({_LINES})", re.DOTALL)
+_AROUND = ",.;:!?\"'`*"
 _CLOSERS = {")": "(", "]": "[", "}": "{", ">": "<"}
 
 
-def references(text: str) -> tuple[Reference, ...]:
-    """Return what a text refers to."""
+def references(text: str, most: int | None = None) -> tuple[Reference, ...]:
+    """Return what a text refers to; the text is read no further than to the last of so many."""
     if "@" not in text:
         return ()
     found = (_reference(match) for line in _outside_fences(text) for match in _FOUND.finditer(line))
-    return tuple(dict.fromkeys(reference for reference in found if reference is not None))
+    return tuple(islice(_each_once(found), most))
+
+
+def _each_once(found: Iterable[Reference | None]) -> Iterator[Reference]:
+    seen = set[Reference]()
+    for reference in found:
+        if reference is not None and reference not in seen:
+            seen.add(reference)
+            yield reference
 
 
 def _outside_fences(text: str) -> Iterator[str]:
@@ -104,12 +114,13 @@ def _trimmed(value: str) -> str:
     """Take off what belongs to the sentence: punctuation, and brackets that were opened before the reference."""
     if len(value) > 2 and not value.strip("."):
         return ""
-    while value:
-        last = value[-1]
-        if last == "." and value.rpartition("/")[2] in {".", ".."}:
+    left = {bracket: value.count(bracket) for pair in _CLOSERS.items() for bracket in pair}
+    end = len(value)
+    while end:
+        last = value[end - 1]
+        if last in _CLOSERS and left[last] > left[_CLOSERS[last]]:
+            left[last] -= 1
+        elif last not in _AROUND or value[max(0, end - 3) : end].rpartition("/")[2] in {".", ".."}:
             break
-        if last in ",.;:!?\"'`*" or (last in _CLOSERS and value.count(last) > value.count(_CLOSERS[last])):
-            value = value[:-1]
-        else:
-            break
-    return value
+        end -= 1
+    return value[:end]

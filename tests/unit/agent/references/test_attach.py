@@ -88,7 +88,7 @@ async def test_many_references_are_read_up_to_a_number(work: Path) -> None:
     for number in range(20):
         (work / f"{number}.txt").write_text(f"number {number}.")
     attached = await attach(work, " ".join(f"@file:{number}.txt" for number in range(20)))
-    assert attached.notices == ("Only the first 16 of 20 references were looked at.",)
+    assert attached.notices == ("Only the first 16 references were looked at.",)
     assert "number 15." in attached.said.content
     assert "number 16." not in attached.said.content
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,6 +37,13 @@ def spelled(text: str) -> list[str]:
         ("@folder:src/", "@folder:src/"),
         ("@folder:.", "@folder:."),
         ("@folder:../..", "@folder:../.."),
+        ("@folder:../...", "@folder:../.."),
+        ("@folder:a/..).", "@folder:a/.."),
+        ("@folder:a../b..", "@folder:a../b"),
+        ("@folder:/.:", "@folder:/."),
+        ("(@folder:..)", "@folder:.."),
+        ("([@file:a(1)[2]])", "@file:a(1)[2]"),
+        ("@file:a(b))).", "@file:a(b)"),
         ("look at @diff.", "@diff"),
         ("@diff: is it right?", "@diff"),
         ("看@diff吧", "@diff"),
@@ -99,6 +108,29 @@ def test_any_text_is_read_and_what_is_found_can_be_written_again(text: str) -> N
 def test_a_long_text_of_nothing_but_beginnings_is_read() -> None:
     for text in ("`" * 200_000, "` `` ``` " * 20_000, "@file:" + ")" * 200_000, "@file:" * 30_000, "@" * 200_000):
         assert len(references(text)) <= 100
+
+
+@pytest.mark.parametrize("ending", [")]}>" * 1_020, ")" * 4_090, "a/" + "." * 4_000, "(" * 2_000 + ")" * 2_096])
+def test_what_closes_nothing_is_taken_off_without_looking_at_all_of_it_again(ending: str) -> None:
+    text = f"@file:{ending} " * 20
+    looked_at = 0
+
+    def watch(frame: object, event: str, arg: object) -> None:
+        nonlocal looked_at
+        value = getattr(arg, "__self__", None) if event == "c_call" else None
+        if isinstance(value, str) and getattr(arg, "__name__", "") in {"count", "rpartition", "strip", "rstrip"}:
+            looked_at += len(value)
+
+    sys.setprofile(watch)
+    try:
+        references(text)
+    finally:
+        sys.setprofile(None)
+    assert looked_at < 20 * len(text)
+
+
+def test_no_more_is_read_than_is_wanted() -> None:
+    assert [str(found) for found in references("@file:a @file:a @file:b @file:c", 2)] == ["@file:a", "@file:b"]
 
 
 def test_lines_that_cannot_be_are_still_what_was_meant() -> None:
