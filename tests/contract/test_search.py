@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -23,11 +24,11 @@ from gateway.errors import ToolError
 from gateway.messages import Message, ToolCall
 from gateway.sessions import store
 from gateway.sessions.search import pages
-from gateway.sessions.search.index import catch_up, keep_up
+from gateway.sessions.search.index import catch_up, keep_up, put
 from gateway.sessions.search.query import QueryError
 from gateway.sessions.search.scope import Asking
 from gateway.sessions.tools import search_tool
-from gateway.storage import erase, open_database
+from gateway.storage import erase, open_database, words
 from gateway.storage.clock import now
 from gateway.storage.database import Database
 from gateway.storage.migrate import FOLDER
@@ -35,6 +36,8 @@ from gateway.storage.packing import pack
 from gateway.storage.tables import (
     COMPRESSION,
     identities,
+    inbox,
+    lanes,
     messages,
     participants,
     sessions,
@@ -43,7 +46,9 @@ from gateway.storage.tables import (
     views,
 )
 from gateway.storage.tables import people as people_table
+from gateway.storage.words import Said
 from gateway.types import Address, Event, Sender, SessionKey, Turn
+from tests.contract.conftest import copied
 from tests.contract.said import GROUP, OTHER_GROUP, Talks, private
 
 TICKET = "ticket #77 in lib/app.py, mail bob@example.org, can't, 75%, why? $9 x;y C++ [z] root@box"
@@ -419,6 +424,37 @@ async def test_two_that_index_at_once_index_nothing_twice(talks: Talks) -> None:
     assert (await talks.find("tulip")).messages == 300
 
 
+async def test_two_that_meet_a_new_conversation_at_once_give_it_one_number(
+    postgres_with_schema: str, tmp_path: Path
+) -> None:
+    """On a server only: a file has one writer."""
+    with copied(postgres_with_schema) as url:
+        async with open_database(url, tmp_path) as database:
+            talks, met = Talks(database), threading.Event()
+            await talks.say("tulip one", "tulip two", lane=GROUP)
+            one, two = await database.read(partial(_said, ids=(1, 2)))
+
+            def slow(connection: Connection) -> None:
+                put(connection, [one])
+                assert met.wait(10)
+                while not connection.execute(text(WAITING)).scalar_one():
+                    connection.execute(text("SELECT pg_stat_clear_snapshot()"))
+
+            def quick(connection: Connection) -> None:
+                met.set()
+                put(connection, [two])
+
+            await asyncio.gather(database.write(slow), database.write(quick))
+            assert sorted(await talks.texts("tulip")) == ["tulip one", "tulip two"]
+
+
+WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+
+
+def _said(connection: Connection, ids: Sequence[int]) -> list[Said]:
+    return [words.terms(one) for one in words.read(connection, ids, 1000)]
+
+
 async def test_who_is_forgotten_is_out_of_the_index_and_of_the_lists_of_who_spoke(talks: Talks) -> None:
     await talks.say("the secret word is quagga", "quagga, I said")
     await talks.say("tulip", lane=GROUP)
@@ -438,6 +474,24 @@ async def test_who_is_forgotten_is_out_of_the_index_and_of_the_lists_of_who_spok
         lambda connection: connection.execute(select(participants.c.account)).scalars().all()
     )
     assert list(who) == []
+
+
+async def test_who_is_forgotten_before_a_group_is_indexed_is_not_noted_again(talks: Talks) -> None:
+    await talks.say("tulip", lane=GROUP, turn="t1")
+    event = pack(TypeAdapter(Event), Event(id="e1", origin=Address(platform="fake", chat="club"), sender=Sender("ann")))
+
+    def come_in(connection: Connection) -> None:
+        connection.execute(insert(lanes).values(key=GROUP, shard=1))
+        said = {"event_key": "e1", "event": event, "role": "member", "state": "done", "turn": "t1"}
+        connection.execute(insert(inbox).values(lane=GROUP, **said))
+
+    await talks.database.write(come_in)
+    await talks.database.write(
+        lambda connection: erase.erase_conversations(connection, "ann", asking=private("ann"), keep=0)
+    )
+    await catch_up(talks.database)
+    who = await talks.database.read(lambda connection: connection.execute(select(participants)).all())
+    assert who == []
 
 
 async def test_the_files_hold_nothing_of_who_was_forgotten(tmp_path: Path, talks: Talks) -> None:
@@ -522,6 +576,18 @@ async def test_what_was_said_before_the_upgrade_is_found_and_its_group_by_who_sp
         assert await talks.texts("tulip", "ann") == []
         await talks.say("a new tulip", by="bob", session="old")
         assert len(await talks.texts("tulip", "bob")) == 3
+
+
+async def test_who_was_forgotten_before_the_upgrade_is_not_noted_by_it(database_url: str, tmp_path: Path) -> None:
+    def rows(connection: Connection) -> None:
+        _old_rows(connection)
+        connection.execute(text("INSERT INTO people (id, name, role, created) VALUES ('ann', '', '', 0)"))
+        connection.execute(text("INSERT INTO identities (account, person, created) VALUES ('fake:ann', 'ann', 0)"))
+
+    await asyncio.to_thread(partial(_at, database_url, "0005_compressions", rows))
+    async with open_database(database_url, tmp_path) as database:
+        await catch_up(database)
+        assert await database.read(lambda connection: connection.execute(select(participants)).all()) == []
 
 
 def _at(url: str, revision: str, job: Callable[[Connection], None]) -> None:

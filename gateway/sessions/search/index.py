@@ -8,37 +8,21 @@ in the background and by whoever searches; dividing the text into terms is no pa
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from sqlalchemy import Connection, select, update
 from sqlalchemy import func as sql
 
-from gateway.bus.lanes import unpack
-from gateway.sessions import store
 from gateway.storage import words
 from gateway.storage.database import Database
-from gateway.storage.tables import inbox, messages, sessions
+from gateway.storage.tables import messages, sessions
 from gateway.storage.words import Said, Unread
 
 BATCH, BATCH_CHARS = 100, 200_000
 """Messages, and characters of them, that are indexed in one write: some 20 ms."""
 CATCH_UP = 1000
 """Messages that a search indexes itself before it looks; more wait only after an upgrade, or where nothing runs."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A message that is indexed, and its session."""
-
-    id: int
-    turn: str
-    session: str
-    lane: str
-    person: str
-    scope: int
 
 
 async def keep_up(database: Database) -> None:
@@ -73,7 +57,7 @@ async def _batch(database: Database) -> int:
     rows = await database.read(_next)
     if rows:
         said = await asyncio.to_thread(_terms, rows)
-        await database.write(partial(_put, said=said))
+        await database.write(partial(put, said=said))
     return len(rows)
 
 
@@ -94,7 +78,7 @@ def _terms(rows: Sequence[Unread]) -> list[Said]:
     return [words.terms(row) for row in rows]
 
 
-def _put(connection: Connection, said: Sequence[Said]) -> None:
+def put(connection: Connection, said: Sequence[Said]) -> None:
     """Put in what nobody else has put in meanwhile, and what was not erased."""
     mine = words.take(connection, [one.id for one in said])
     chosen = [one for one in said if one.id in mine]
@@ -110,31 +94,18 @@ def _scopes(connection: Connection, ids: Sequence[int]) -> dict[int, int]:
     All sessions of one person alone share a number, every other session has its own. It is the id of the first message
     that was indexed under it, and for ever: who is told the number decides who finds the message.
     """
-    columns = (messages.c.id, messages.c.turn, sessions.c.id, sessions.c.lane, sessions.c.person, sessions.c.scope)
-    query = select(*columns).join(sessions, sessions.c.id == messages.c.session_id)
-    found = connection.execute(query.where(messages.c.id.in_(ids)).order_by(messages.c.id))
-    rows = [_Row(*row) for row in found]
-    known: dict[str, int] = {}
-    for row in rows:
-        if row.session not in known:
-            known[row.session] = row.scope or _number(connection, row)
-    _note_participants(connection, [row for row in rows if not row.person])
-    return {row.id: known[row.session] for row in rows}
+    query = select(sessions.c.id, sessions.c.person, sessions.c.scope, sql.min(messages.c.id).label("first"))
+    query = query.join(messages, messages.c.session_id == sessions.c.id).where(messages.c.id.in_(ids))
+    rows = connection.execute(query.group_by(sessions.c.id).order_by(sessions.c.id)).all()
+    known = {row.id: row.scope or _number(connection, row.id, row.person, row.first) for row in rows}
+    of = select(messages.c.id, messages.c.session_id).where(messages.c.id.in_(ids))
+    return {row.id: known[row.session_id] for row in connection.execute(of)}
 
 
-def _number(connection: Connection, row: _Row) -> int:
-    mine = select(sql.min(sessions.c.scope)).where(sessions.c.person == row.person, sessions.c.scope > 0)
-    number = int((connection.execute(mine).scalar() if row.person else None) or row.id)
-    connection.execute(update(sessions).where(sessions.c.id == row.session).values(scope=number))
-    return number
-
-
-def _note_participants(connection: Connection, rows: Sequence[_Row]) -> None:
-    """Note who took part in shared sessions, by what is left of their events: older turns noted nobody."""
-    turns: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for row in rows:
-        turns[row.session, row.lane].add(row.turn)
-    for (session, lane), named in turns.items():
-        asked = select(inbox.c.event).where(inbox.c.lane == lane, inbox.c.turn.in_(named - {""}), ~inbox.c.command)
-        accounts = {unpack(event).account for event in connection.execute(asked).scalars()}
-        store.take_part(connection, session, accounts)
+def _number(connection: Connection, session: str, person: str, first: int) -> int:
+    """Give a session its number, unless somebody else who indexes has just done so."""
+    mine = select(sql.min(sessions.c.scope)).where(sessions.c.person == person, sessions.c.scope > 0)
+    number = (connection.execute(mine).scalar() if person else None) or first
+    here = sessions.c.id == session
+    connection.execute(update(sessions).where(here, sessions.c.scope == 0).values(scope=number))
+    return int(connection.execute(select(sessions.c.scope).where(here)).scalar_one())

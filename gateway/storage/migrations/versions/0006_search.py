@@ -1,5 +1,8 @@
 """What was said can be searched: the index, what waits to be indexed, and who took part in a session."""
 
+import json
+from collections import defaultdict
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -49,3 +52,32 @@ def upgrade() -> None:
     for statement in POSTGRES if op.get_bind().dialect.name == "postgresql" else SQLITE:
         op.execute(statement)
     op.execute("INSERT INTO unindexed (message) SELECT id FROM messages")
+    _note_who_spoke(op.get_bind())
+
+
+def _note_who_spoke(connection: sa.Connection) -> None:
+    """
+    Note who spoke in the shared sessions there are, by what is left of their events; later each turn notes it.
+
+    An account that nobody has is of somebody who was forgotten, unless the schema is so old that it knows no people.
+    """
+    known = set(connection.execute(sa.text("SELECT account FROM identities")).scalars())
+    said: dict[tuple[str, str], set[str]] = defaultdict(set)
+    query = (
+        "SELECT DISTINCT s.lane, m.turn, s.id FROM messages m JOIN sessions s ON s.id = m.session_id"
+        " WHERE s.person = '' AND m.turn <> ''"
+    )
+    for lane, turn, session in connection.execute(sa.text(query)):
+        said[lane, turn].add(session)
+    noted: set[tuple[str, str]] = set()
+    for lane, turn, packed in connection.execute(
+        sa.text("SELECT lane, turn, event FROM inbox WHERE turn <> '' AND NOT command")
+    ):
+        if sessions := said.get((lane, turn)):
+            event = json.loads(packed)
+            account = f"{event['origin']['platform']}:{event['sender']['id']}"
+            if account in known or not known:
+                noted |= {(session, account) for session in sessions}
+    if noted:
+        insert = sa.text("INSERT INTO participants (session_id, account) VALUES (:session, :account)")
+        connection.execute(insert, [{"session": session, "account": account} for session, account in sorted(noted)])
