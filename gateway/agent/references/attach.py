@@ -110,7 +110,12 @@ def _sentences(warnings: Sequence[str]) -> str:
 
 
 async def _fetched(url: str) -> Page:
-    # Its libraries take a while to load, which a start need not wait for.
+    fetch = await asyncio.to_thread(_fetch)
+    return await fetch(url)
+
+
+def _fetch() -> Callable[[str], Awaitable[Page]]:
+    # Its libraries take a while to load, which neither a start nor the event loop need wait for.
     from gateway.agent.references.web import Web
 
-    return await Web().fetch(url)
+    return Web().fetch

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -108,3 +111,38 @@ async def test_many_files_that_are_too_much_only_together_are_not_all_read(work:
     attached = await attach(work, " ".join(f"@file:{number}.txt" for number in range(8)), window=8_000)
     assert "more than half" in attached.notices[0]
     assert len(attached.said.content) < 15_000
+
+
+FIRST_PAGE = """
+import asyncio, sys, threading
+from pathlib import Path
+from gateway.agent.references.attach import References
+from gateway.agent.tools.files import file_tools
+from gateway.messages import Message
+from gateway.toolkit.toolset import FunctionTools
+from gateway.types import Role
+from tests.unit.toolkit.turns import a_turn
+
+class Loads:
+    def find_spec(self, name, path, target=None):
+        if name == "gateway.agent.references.web":
+            print("the event loop" if threading.current_thread() is threading.main_thread() else "a thread")
+
+sys.meta_path.insert(0, Loads())
+said = Message("user", "@url:ftp://a.example/")
+tools = FunctionTools(file_tools()).specs()
+attached = asyncio.run(References().attach(a_turn(Role.OWNER, Path(sys.argv[1])), 100_000, tools, said))
+print(attached.notices[0])
+"""
+
+
+def test_the_first_page_loads_its_libraries_while_others_are_served(work: Path) -> None:
+    shown = subprocess.run(
+        [sys.executable, "-c", FIRST_PAGE, str(work)],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    ).stdout.splitlines()
+    assert shown[0] == "a thread"
+    assert "only http:// and https:// are fetched" in shown[1]
