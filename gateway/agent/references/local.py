@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
@@ -15,7 +16,7 @@ from typing import BinaryIO
 from gateway.agent.references.denied import check, is_denied
 from gateway.agent.references.parse import Kind, Reference
 from gateway.agent.references.piece import Piece
-from gateway.agent.references.text import decoded
+from gateway.agent.references.text import decoded, utf16
 from gateway.agent.tools.beneath import FOLDER, beneath
 from gateway.agent.tools.files import naming, place, regular
 from gateway.agent.tools.page import FARTHEST
@@ -60,45 +61,63 @@ def read(reference: Reference, roots: Sequence[Path], most: int) -> Piece:
 
 
 def _file(reference: Reference, file: BinaryIO, most: int) -> Piece:
-    size = os.fstat(file.fileno()).st_size
     if reference.first > reference.last or (reference.last and not reference.first):
         raise ToolError("lines are counted from 1, and the first comes before the last")
-    far = bool(reference.first) and size > most
-    raw = _lines(file, reference, most) if far else file.read(HEAD_BYTES if size > most else most + 1)
-    whole = len(raw) <= most and (far or size <= most)
-    read = decoded(raw if whole else raw[:HEAD_BYTES], cut=far or not whole)
+    read, size = _lines(file, reference, most) if reference.first else _all(file, most)
     if read is None:
+        size = os.fstat(file.fileno()).st_size
         note = f"[a binary file of {size:,} bytes; it is not shown, use tools to look into it]"
         return Piece(reference, "📎", note, size=size)
     text, remark = read
-    if reference.first and whole and not far:
-        text = _within(text, reference)
+    text = text or ("[the line is empty]" if reference.first else "[the file is empty]")
     language = _language(reference.value)
-    return Piece(
-        reference, "📄", text or "[the file is empty]", language, remark, size=size, whole=whole, advice=IN_PARTS
-    )
+    return Piece(reference, "📄", text, language, remark, size=size, whole=size <= most, advice=IN_PARTS)
 
 
-def _lines(file: BinaryIO, reference: Reference, most: int) -> bytes:
-    """Return the lines that are meant from a file that is too large to be read whole; a byte too much tells of more."""
-    kept, number, seen = bytearray(), 1, 0
-    while number <= reference.last and len(kept) <= most and (piece := file.readline(CHUNK)):
-        seen += len(piece)
-        if seen > FARTHEST:
+def _all(file: BinaryIO, most: int) -> tuple[tuple[str, str] | None, int]:
+    """Return what a file holds, as `decoded` gives it, and its size; of too much, the beginning."""
+    size = os.fstat(file.fileno()).st_size
+    raw = file.read(HEAD_BYTES if size > most else most + 1)
+    return _decoded(raw, max(size, len(raw)), most)
+
+
+def _lines(file: BinaryIO, reference: Reference, most: int) -> tuple[tuple[str, str] | None, int]:
+    """Return the lines that are meant, as `_all` does. Of a file of any size no more is in memory than is shown."""
+    head = file.read(HEAD_BYTES)
+    beginning = decoded(head, cut=True)
+    if beginning is None:
+        return None, 0
+    file.seek(0)
+    wide = utf16(head)
+    lines = TextIOWrapper(file, wide or "utf-8", errors="replace" if wide else "surrogateescape", newline="\n")
+    kept, size = _ranged(lines, reference, most)
+    read, size = _decoded(kept, size, most)
+    return read and (read[0], read[1] or beginning[1]), size
+
+
+def _ranged(lines: TextIOWrapper, reference: Reference, most: int) -> tuple[bytes, int]:
+    """Return lines in UTF-8, or what it was that is none, and their size; of more than `most` bytes, the beginning."""
+    kept, size, seen, number, ended = bytearray(), 0, 0, 1, True
+    while number <= reference.last and (piece := lines.readline(CHUNK)):
+        raw = piece.encode(errors="surrogateescape")
+        seen += len(raw)
+        if seen > FARTHEST and size <= most:
             raise ToolError(f"too large: the lines up to there are more than {FARTHEST // 1024 // 1024} MB")
+        if seen > FARTHEST:
+            break
         if number >= reference.first:
-            kept += piece
-        number += piece.endswith(b"\n")
-    if not kept:
-        raise ToolError(f"the file ends before line {reference.first}")
-    return bytes(kept)
+            size += len(raw)
+            kept += raw if len(kept) <= most else b""
+        ended = piece.endswith("\n")
+        number += ended
+    if not size:
+        raise ToolError(f"the file ends with line {number - ended}")
+    return bytes(kept.removesuffix(b"\n")), size
 
 
-def _within(text: str, reference: Reference) -> str:
-    lines = text.removesuffix("\n").split("\n")
-    if reference.first > len(lines) or not text:
-        raise ToolError(f"the file ends with line {len(lines) if text else 0}")
-    return "\n".join(lines[reference.first - 1 : reference.last])
+def _decoded(raw: bytes, size: int, most: int) -> tuple[tuple[str, str] | None, int]:
+    cut = size > most
+    return decoded(raw[:HEAD_BYTES] if cut else raw, cut=cut), size
 
 
 def _language(path: str) -> str:

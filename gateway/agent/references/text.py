@@ -23,7 +23,7 @@ def decoded(raw: bytes, charset: str = "", *, cut: bool = False) -> tuple[str, s
     """Return the text and a remark, "" where there is nothing to remark; None for what is binary. `cut`: it goes on."""
     if _is_known(charset) and not charset.lower().startswith(("utf", "ascii", "us")):
         return raw.decode(charset, errors="replace").removeprefix("\ufeff"), ""
-    if wide := _utf16(raw):
+    if wide := utf16(raw):
         return raw.decode(wide, errors="replace").removeprefix("\ufeff"), "UTF-16"
     if b"\0" in raw or len(_CONTROL.findall(raw[:_SAMPLE])) * 20 > len(raw[:_SAMPLE]):
         return None
@@ -56,8 +56,8 @@ def _utf8(raw: bytes, *, cut: bool) -> str:
         raise
 
 
-def _utf16(raw: bytes) -> str:
-    """Tell UTF-16 by its mark, or by the zeros that western text has in every second byte."""
+def utf16(raw: bytes) -> str:
+    """Name the codec of UTF-16, told by its mark or the zeros that western text has in every second byte; else ""."""
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
     sample = raw[:_SAMPLE]

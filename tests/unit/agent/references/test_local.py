@@ -47,25 +47,44 @@ def test_a_file_is_read_as_it_is_in_its_language(work: Path) -> None:
     assert file(work, "empty").text == "[the file is empty]"
 
 
-def test_some_lines_are_read_and_no_others(work: Path) -> None:
-    (work / "a.txt").write_text("".join(f"line {n}\n" for n in range(1, 101)))
-    assert file(work, "a.txt", first=10, last=12).text == "line 10\nline 11\nline 12"
-    assert file(work, "a.txt", first=100, last=999).text == "line 100"
-    assert refusal(work, "a.txt", first=101, last=102) == "'a.txt': the file ends with line 100"
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "cp1252"])
+@pytest.mark.parametrize("lines", [100, 100_000])
+def test_some_lines_are_read_and_no_others_from_a_file_of_any_size(work: Path, lines: int, encoding: str) -> None:
+    (work / "a.txt").write_text("".join(f"line {n} ü\n" for n in range(1, lines + 1)), encoding)
+    some = file(work, "a.txt", first=lines - 90, last=lines - 89)
+    assert (some.text, some.whole) == (f"line {lines - 90} ü\nline {lines - 89} ü", True)
+    assert some.remark == file(work, "a.txt", most=10_000_000).remark
+    assert file(work, "a.txt", first=1, last=1).text == "line 1 ü"
+    assert file(work, "a.txt", first=lines, last=999_999).text == f"line {lines} ü"
+    beyond = refusal(work, "a.txt", first=lines + 1, last=lines + 2)
+    assert beyond == f"'a.txt': the file ends with line {lines}"
+
+
+def test_lines_that_cannot_be_are_explained(work: Path) -> None:
+    (work / "a.txt").write_text("one\n\nthree")
+    (work / "empty").touch()
     assert "counted from 1" in refusal(work, "a.txt", first=5, last=2)
     assert "counted from 1" in refusal(work, "a.txt", first=0, last=2)
+    assert refusal(work, "a.txt", first=4, last=4) == "'a.txt': the file ends with line 3"
+    assert refusal(work, "empty", first=1, last=1) == "'empty': the file ends with line 0"
+    assert file(work, "a.txt", first=2, last=2).text == "[the line is empty]"
+    assert file(work, "a.txt", first=2, last=3).text == "\nthree"
 
 
-def test_of_a_file_that_is_too_large_the_beginning_is_read_or_the_lines_that_are_meant(work: Path) -> None:
+def test_of_a_file_that_is_too_large_the_beginning_is_read(work: Path) -> None:
     (work / "big.txt").write_text("".join(f"line {n}\n" for n in range(1, 100_001)))
     piece = file(work, "big.txt")
     assert not piece.whole
     assert piece.size == 1_088_895
     assert len(piece.text) <= 4096
-    lines = file(work, "big.txt", first=90_000, last=90_001)
-    assert (lines.text, lines.whole) == ("line 90000\nline 90001\n", True)
-    assert not file(work, "big.txt", first=1, last=50_000).whole
-    assert "ends before line" in refusal(work, "big.txt", first=100_001, last=100_002)
+
+
+def test_of_lines_that_are_too_much_the_beginning_is_read_and_their_own_size_is_said(work: Path) -> None:
+    (work / "big.txt").write_text("".join(f"line {n:05}\n" for n in range(100_000)))
+    piece = file(work, "big.txt", first=20_001, last=50_000)
+    assert (piece.whole, piece.size) == (False, 30_000 * 11)
+    assert piece.text.startswith("line 20000\n")
+    assert len(piece.text) <= 4096
 
 
 def test_a_file_with_holes_as_large_as_a_disk_is_not_read(work: Path) -> None:
