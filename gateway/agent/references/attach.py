@@ -27,8 +27,8 @@ MOST = 16
 """References of one message."""
 MOST_BYTES = 8_000_000
 """Of all files together, whatever the window: what is read lies in memory."""
-BYTES_PER_TOKEN = 8
-"""More than any text has; what is larger than the window allows by this measure need not be read to be counted."""
+LONGEST_TOKEN = 8
+"""Bytes, more than in any text; what is larger than the window allows by this measure need not be read to be counted."""
 READS = "read_file"
 """Whoever has this tool may have files attached."""
 
@@ -54,7 +54,7 @@ class References:
         found = _wanted(turn, tools, said)
         if not found:
             return Attached(said)
-        most = min(MOST_BYTES, int(window * REFUSE) * BYTES_PER_TOKEN)
+        most = min(MOST_BYTES, int(window * REFUSE) * LONGEST_TOKEN)
         results = await self._all(turn, found[:MOST], most)
         warnings = [f"only the first {MOST} references were looked at"] if len(found) > MOST else []
         shown = await asyncio.to_thread(block, results, window, warnings)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from html import escape
 
 from gateway.agent.memory.threats import scan
-from gateway.agent.references.parse import Reference
+from gateway.agent.references.parse import Kind, Reference
 from gateway.agent.references.piece import Piece, Unread
 from gateway.llm.tokens.text import estimate_text
 from gateway.toolkit.limits import brief
@@ -29,8 +29,10 @@ REFUSE, WARN = 0.50, 0.25
 """Parts of the window."""
 HEAD = 1_000
 """Characters that are shown of what is too much."""
-BYTES_PER_TOKEN = 4
-"""Of text that was not read: a rough average."""
+USUAL_TOKEN = 4
+"""Bytes, a rough average: of text that was not read."""
+IN_PARTS = {Kind.FILE: ", read it in parts with read_file"}
+"""How one gets at the rest."""
 PART, OVERLAP = 64_000, 1_000
 """Characters."""
 _TAG = re.compile(r"<(?=\s{0,16}/?\s{0,16}(?:untrusted_reference|untrusted_tool_result|memory-context))", re.IGNORECASE)
@@ -73,7 +75,7 @@ def _of_size(tokens: int, window: int, *, cut: bool) -> list[str]:
 
 def _tokens(piece: Piece) -> int:
     if not piece.whole:
-        return piece.size // BYTES_PER_TOKEN
+        return piece.size // USUAL_TOKEN
     return sum(estimate_text(part[OVERLAP if place else 0 :]) for place, part in enumerate(_parts(piece.text)))
 
 
@@ -97,7 +99,7 @@ def _fenced(piece: Piece, text: str, tokens: int) -> str:
     text = _TAG.sub("&lt;", text)
     about = [f"{tokens:,} tokens", *([piece.remark] if piece.remark else [])]
     if not piece.whole or len(text) < len(piece.text):
-        about.append("only the beginning" + (f", {piece.advice}" if piece.advice else ""))
+        about.append("only the beginning" + IN_PARTS.get(piece.reference.kind, ""))
     if piece.language is not None:
         ticks = "`" * max(3, *(len(run) + 1 for run in _TICKS.findall(text)), 0)
         text = f"{ticks}{piece.language}\n{text.rstrip(chr(10))}\n{ticks}"

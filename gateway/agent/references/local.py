@@ -46,7 +46,6 @@ LANGUAGES = {
     "kt": "kotlin",
 }
 """Where the ending of a file's name is not its language's own."""
-IN_PARTS = "read it in parts with read_file"
 
 
 def read(reference: Reference, roots: Sequence[Path], most: int) -> Piece:
@@ -65,20 +64,21 @@ def _file(reference: Reference, file: BinaryIO, most: int) -> Piece:
         raise ToolError("lines are counted from 1, and the first comes before the last")
     read, size = _lines(file, reference, most) if reference.first else _all(file, most)
     if read is None:
-        size = os.fstat(file.fileno()).st_size
-        note = f"[a binary file of {size:,} bytes; it is not shown, use tools to look into it]"
-        return Piece(reference, "📎", note, size=size)
+        held = os.fstat(file.fileno()).st_size
+        note = f"[a binary file of {held:,} bytes; it is not shown, use tools to look into it]"
+        return Piece(reference, "📎", note)
     text, remark = read
     text = text or ("[the line is empty]" if reference.first else "[the file is empty]")
     language = _language(reference.value)
-    return Piece(reference, "📄", text, language, remark, size=size, whole=size <= most, advice=IN_PARTS)
+    return Piece(reference, "📄", text, language, remark, size if size > most else 0)
 
 
 def _all(file: BinaryIO, most: int) -> tuple[tuple[str, str] | None, int]:
     """Return what a file holds, as `decoded` gives it, and its size; of too much, the beginning."""
     size = os.fstat(file.fileno()).st_size
     raw = file.read(HEAD_BYTES if size > most else most + 1)
-    return _decoded(raw, max(size, len(raw)), most)
+    size = max(size, len(raw))  # it may have grown meanwhile
+    return _decoded(raw, cut=size > most), size
 
 
 def _lines(file: BinaryIO, reference: Reference, most: int) -> tuple[tuple[str, str] | None, int]:
@@ -91,7 +91,7 @@ def _lines(file: BinaryIO, reference: Reference, most: int) -> tuple[tuple[str, 
     wide = utf16(head)
     lines = TextIOWrapper(file, wide or "utf-8", errors="replace" if wide else "surrogateescape", newline="\n")
     kept, size = _ranged(lines, reference, most)
-    read, size = _decoded(kept, size, most)
+    read = _decoded(kept, cut=size > most)
     return read and (read[0], read[1] or beginning[1]), size
 
 
@@ -115,9 +115,8 @@ def _ranged(lines: TextIOWrapper, reference: Reference, most: int) -> tuple[byte
     return bytes(kept.removesuffix(b"\n")), size
 
 
-def _decoded(raw: bytes, size: int, most: int) -> tuple[tuple[str, str] | None, int]:
-    cut = size > most
-    return decoded(raw[:HEAD_BYTES] if cut else raw, cut=cut), size
+def _decoded(raw: bytes, *, cut: bool) -> tuple[str, str] | None:
+    return decoded(raw[:HEAD_BYTES] if cut else raw, cut=cut)
 
 
 def _language(path: str) -> str:

@@ -12,8 +12,7 @@ class Piece:
     """
     What a reference brought. `language` is that of the code fence, None for text that is Markdown or a note already.
 
-    `remark` says how it was read; `size` is the length in bytes, where it is known. `whole` is false where only the
-    beginning was read, since all of it is too much; `advice` says how one gets at the rest.
+    `remark` says how it was read. `size` is 0, or the length in bytes of what is too much, whose beginning is the text.
     """
 
     reference: Reference
@@ -22,8 +21,11 @@ class Piece:
     language: str | None = None
     remark: str = ""
     size: int = 0
-    whole: bool = True
-    advice: str = ""
+
+    @property
+    def whole(self) -> bool:
+        """Say whether all of it was read."""
+        return not self.size
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ def test_more_than_a_quarter_of_the_window_warns_and_more_than_half_refuses() ->
 
 
 def test_one_file_that_was_too_large_to_read_refuses_all_and_says_how_to_go_on() -> None:
-    large = Piece(NOTES, "📄", "begin\n", "txt", size=1_000_000, whole=False, advice="read it in parts with read_file")
+    large = Piece(NOTES, "📄", "begin\n", "txt", size=1_000_000)
     shown = block([large, a_file("word " * 1_000, "b")], 100_000)
     assert "about 25" in shown.warnings[0]
     assert "(250,000 tokens, only the beginning, read it in parts with read_file)" in shown.text
