@@ -12,6 +12,7 @@ from sqlalchemy import Connection, bindparam, func, insert, literal, select, upd
 from gateway.contracts.context import Row, View
 from gateway.messages import Message, ToolCall
 from gateway.storage.clock import now
+from gateway.storage.hidden import COMPRESSES, HIDES, TAKES_BACK
 from gateway.storage.tables import COMPRESSION, messages, participants, people, sessions, turns, view_rows, views
 from gateway.storage.upsert import Upsert
 from gateway.types import clean
@@ -196,7 +197,7 @@ def numbers(
     hidden = (
         select(view_rows.c.message)
         .join(views, views.c.id == view_rows.c.view)
-        .where(views.c.undone == 0, view_rows.c.shown == "", view_rows.c.message > after)
+        .where(HIDES, view_rows.c.message > after)
     )
     query = select(messages.c.id, messages.c.call_id).where(
         messages.c.session_id == session_id,
@@ -270,7 +271,7 @@ def last_turn(connection: Connection, session_id: str) -> str:
         select(messages.c.turn)
         .join(view_rows, view_rows.c.message == messages.c.id)
         .join(views, views.c.id == view_rows.c.view)
-        .where(views.c.session_id.in_(ids), views.c.undone == 0, views.c.kind != COMPRESSION)
+        .where(views.c.session_id.in_(ids), TAKES_BACK)
     )
     lane = select(sessions.c.lane).where(sessions.c.id == session_id).scalar_subquery()
     query = select(turns.c.id).where(
@@ -285,7 +286,7 @@ def is_compressed(connection: Connection, turn: str) -> bool:
         select(views.c.id)
         .join(view_rows, view_rows.c.view == views.c.id)
         .join(messages, messages.c.id == view_rows.c.message)
-        .where(messages.c.turn == turn, views.c.undone == 0, views.c.kind == COMPRESSION, view_rows.c.shown == "")
+        .where(messages.c.turn == turn, COMPRESSES)
     )
     return connection.execute(query.limit(1)).first() is not None
 
@@ -367,7 +368,7 @@ def transcript(connection: Connection, session_id: str, limit: int) -> list[Line
         select(view_rows.c.message, views.c.kind)
         .join(views, views.c.id == view_rows.c.view)
         .join(messages, messages.c.id == view_rows.c.message)
-        .where(messages.c.session_id == session_id, views.c.undone == 0)
+        .where(messages.c.session_id == session_id, HIDES)
     )
     hidden = {row.message: row.kind for row in connection.execute(out)}
     query = select(messages.c.id, messages.c.created, *_COLUMNS).where(messages.c.session_id == session_id)

@@ -151,8 +151,6 @@ def _note(query: Query, found: Found, waiting: int) -> str:
 def _result(connection: Connection, hit: Hit, *, chars: int, full: bool) -> dict[str, Any]:
     size = NEAR if full else 1
     page = pages.around(connection, hit.session_id, hit.id, size, ("user", "assistant")) or Page(())
-    first, last = pages.ends(connection, hit.session_id, BOOKEND, BOOKEND, ("user", "assistant"))
-    near = {line.id for line in page.lines}
     result: dict[str, Any] = {
         "session_id": hit.session_id,
         "when": _time(hit.created),
@@ -168,6 +166,8 @@ def _result(connection: Connection, hit: Hit, *, chars: int, full: bool) -> dict
         "messages_after": page.after,
     }
     if full:
+        near = {line.id for line in page.lines}
+        first, last = pages.ends(connection, hit.session_id, BOOKEND, BOOKEND, ("user", "assistant"))
         result["bookend_start"] = [_line(line, chars) for line in first.lines if line.id not in near]
         result["bookend_end"] = [_line(line, chars) for line in last.lines if line.id not in near]
     return result

@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, func, select, text
+from sqlalchemy import Connection, bindparam, func, literal_column, select, text
 
-from gateway.storage.tables import COMPRESSION, messages
+from gateway.storage.hidden import spelled, taken_back
+from gateway.storage.tables import messages
 from gateway.storage.words import quoted
 
 CANDIDATES = 1000
@@ -92,11 +93,8 @@ _POSTGRES = (
     " WHERE words @@ CAST(:match AS tsquery) AND message BETWEEN :first AND :last"
 )
 _IN_TIME = "(m.created >= :since AND (:until = 0 OR m.created < :until))"
-_NOT_UNDONE = (
-    "NOT EXISTS (SELECT 1 FROM view_rows r JOIN views v ON v.id = r.view"
-    f" WHERE r.message = c.rowid AND v.undone = 0 AND v.kind <> '{COMPRESSION}')"
-)
-# A session may go on from others, whose rows its model sees as well.
+_STANDS = spelled(~taken_back(literal_column("c.rowid")))
+# A session may go on from others, whose rows its model sees as well. What is only shown otherwise it does not see.
 _NOT_SEEN = (
     "c.rowid NOT IN (WITH RECURSIVE chain (id, parent) AS ("
     "SELECT id, parent_session_id FROM sessions WHERE id = :besides"
@@ -109,7 +107,7 @@ _NOT_SEEN = (
 
 def _chosen(matching: str, wanted: Wanted) -> str:
     """Return the statement that chooses the newest ids among those that match."""
-    conditions, joined = [_NOT_UNDONE], ""
+    conditions, joined = [_STANDS], ""
     if wanted.besides:
         conditions.append(_NOT_SEEN)
     if wanted.since or wanted.until:

@@ -16,7 +16,7 @@ import pytest
 from alembic import command
 from alembic.config import Config
 from pydantic import TypeAdapter
-from sqlalchemy import Connection, create_engine, func, insert, select, text, update
+from sqlalchemy import Connection, Engine, create_engine, event, func, insert, select, text, update
 
 from gateway.access import people
 from gateway.contracts.context import View
@@ -285,6 +285,16 @@ async def test_what_was_undone_by_a_later_session_is_read_nowhere(talks: Talks) 
     }
 
 
+async def test_what_was_only_shortened_is_not_told_as_compressed(talks: Talks) -> None:
+    session = await talks.say("tulip, at length", turn="t1")
+    short = View(shown={1: Message("user", "tulip")})
+    await talks.database.write(lambda connection: store.add_view(connection, session, short, COMPRESSION))
+    (hit,) = (await talks.find("tulip")).hits
+    begin, _ = await talks.database.read(lambda connection: pages.ends(connection, session, 5, 5))
+    (line,) = await talks.database.read(lambda connection: store.transcript(connection, session, 5))
+    assert (hit.state, begin.lines[0].state, line.hidden) == ("in view", "in view", "")
+
+
 async def test_what_the_model_still_sees_of_a_session_before_its_own_is_not_found(talks: Talks) -> None:
     session = await talks.say("tulip, hidden", turn="t1")
     await talks.say("tulip, in view", turn="t2")
@@ -478,11 +488,13 @@ async def test_who_is_forgotten_is_out_of_the_index_and_of_the_lists_of_who_spok
 
 async def test_who_is_forgotten_before_a_group_is_indexed_is_not_noted_again(talks: Talks) -> None:
     await talks.say("tulip", lane=GROUP, turn="t1")
-    event = pack(TypeAdapter(Event), Event(id="e1", origin=Address(platform="fake", chat="club"), sender=Sender("ann")))
+    packed = pack(
+        TypeAdapter(Event), Event(id="e1", origin=Address(platform="fake", chat="club"), sender=Sender("ann"))
+    )
 
     def come_in(connection: Connection) -> None:
         connection.execute(insert(lanes).values(key=GROUP, shard=1))
-        said = {"event_key": "e1", "event": event, "role": "member", "state": "done", "turn": "t1"}
+        said = {"event_key": "e1", "event": packed, "role": "member", "state": "done", "turn": "t1"}
         connection.execute(insert(inbox).values(lane=GROUP, **said))
 
     await talks.database.write(come_in)
@@ -535,6 +547,24 @@ async def test_an_answer_stays_short_however_much_was_said(talks: Talks) -> None
     for one in (few, whole, around):
         assert len(one) < 8_500
     assert len(many) < 15_000
+
+
+async def test_what_an_answer_costs_does_not_rise_with_what_it_does_not_show(talks: Talks) -> None:
+    """Beginnings and ends are shown of few conversations only, and read for no others."""
+    for number in range(10):
+        await talks.say(*("tulip" for _ in range(9)), session=f"s{number}")
+    await catch_up(talks.database)
+    statements: list[object] = []
+
+    def note(*ran: object) -> None:
+        statements.append(ran)
+
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        await asking(talks, query="tulip", limit=10)()
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+    assert len(statements) < 80
 
 
 async def test_who_is_not_known_searches_nothing(talks: Talks) -> None:
@@ -603,7 +633,9 @@ def _at(url: str, revision: str, job: Callable[[Connection], None]) -> None:
 
 
 def _old_rows(connection: Connection) -> None:
-    event = pack(TypeAdapter(Event), Event(id="e1", origin=Address(platform="fake", chat="club"), sender=Sender("bob")))
+    packed = pack(
+        TypeAdapter(Event), Event(id="e1", origin=Address(platform="fake", chat="club"), sender=Sender("bob"))
+    )
     for statement, values in (
         ("INSERT INTO lanes (key, shard) VALUES (:lane, 1)", {"lane": GROUP}),
         ("INSERT INTO sessions (id, lane, person, created) VALUES ('club', :lane, '', 0)", {"lane": GROUP}),
@@ -611,7 +643,7 @@ def _old_rows(connection: Connection) -> None:
         (
             "INSERT INTO inbox (lane, event_key, event, role, state, created, turn)"
             " VALUES (:lane, 'e1', :event, 'member', 'done', 0, 't1')",
-            {"lane": GROUP, "event": event},
+            {"lane": GROUP, "event": packed},
         ),
         (
             "INSERT INTO messages (session_id, turn, role, text, created) VALUES"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, case, select
 
 from gateway.sessions import store
 from gateway.sessions.search.query import Query
@@ -15,12 +15,15 @@ from gateway.sessions.search.rank import scores
 from gateway.sessions.search.scope import Scope, numbers
 from gateway.sessions.search.snippet import snippet
 from gateway.storage.clock import now
+from gateway.storage.hidden import compressed
 from gateway.storage.matches import Candidate, Wanted, candidates
-from gateway.storage.tables import COMPRESSION, messages, sessions, view_rows, views
+from gateway.storage.tables import messages, sessions
 
 Order = Literal["best", "newest", "oldest"]
 State = Literal["in view", "compressed"]
 """Whether the model of that session still has a message before it, or has it only in a summary."""
+
+STATE = case((compressed(messages.c.id), "compressed"), else_="in view").label("state")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,17 +113,9 @@ def _hits(
 ) -> dict[int, Hit]:
     ids = [one.id for one in chosen]
     columns = (messages.c.id, messages.c.session_id, sessions.c.title, sessions.c.lane, messages.c.role)
-    asked = select(*columns, messages.c.name, messages.c.created, messages.c.text, messages.c.calls)
+    asked = select(*columns, messages.c.name, messages.c.created, messages.c.text, messages.c.calls, STATE)
     asked = asked.join(sessions, sessions.c.id == messages.c.session_id).where(messages.c.id.in_(ids))
-    states = states_of(connection, ids)
     return {
-        row.id: Hit(*row[:7], snippet(redact(row.text or row.calls), query), states.get(row.id, "in view"))
+        row.id: Hit(*row[:7], snippet(redact(row.text or row.calls), query), row.state)
         for row in connection.execute(asked)
     }
-
-
-def states_of(connection: Connection, ids: Sequence[int]) -> dict[int, State]:
-    """Return the state of those of the messages that are out of view, all of them by a compression."""
-    query = select(view_rows.c.message).join(views, views.c.id == view_rows.c.view)
-    query = query.where(view_rows.c.message.in_(ids), views.c.undone == 0, views.c.kind == COMPRESSION)
-    return dict.fromkeys(connection.execute(query).scalars(), "compressed")

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import orjson
 from sqlalchemy import ColumnElement, Connection, func, select
 
-from gateway.sessions.search.find import State, states_of
+from gateway.sessions.search.find import STATE, State
 from gateway.sessions.search.scope import Scope, within
-from gateway.storage.tables import COMPRESSION, messages, sessions, view_rows, views
+from gateway.storage.hidden import taken_back
+from gateway.storage.tables import messages, sessions
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,26 +95,15 @@ def ends(
 
 
 def _there(session_id: str, roles: Sequence[str]) -> ColumnElement[bool]:
-    here = (messages.c.session_id == session_id) & _stands()
+    here = (messages.c.session_id == session_id) & ~taken_back(messages.c.id)
     return here & messages.c.role.in_(roles) if roles else here
-
-
-def _stands() -> ColumnElement[bool]:
-    """Say that a message was not taken back, by whichever session's view."""
-    undone = (
-        select(view_rows.c.message)
-        .join(views, views.c.id == view_rows.c.view)
-        .where(view_rows.c.message == messages.c.id, views.c.undone == 0, views.c.kind != COMPRESSION)
-    )
-    return ~undone.exists()
 
 
 def _lines(connection: Connection, where: ColumnElement[bool], limit: int, *, newest: bool) -> list[Line]:
     columns = (messages.c.id, messages.c.created, messages.c.role, messages.c.name, messages.c.text, messages.c.calls)
     order = messages.c.id.desc() if newest else messages.c.id
-    rows = connection.execute(select(*columns).where(where).order_by(order).limit(max(limit, 0))).all()
-    states = states_of(connection, [row.id for row in rows])
-    return [Line(*row[:5], _called(row.calls), states.get(row.id, "in view")) for row in rows]
+    rows = connection.execute(select(*columns, STATE).where(where).order_by(order).limit(max(limit, 0)))
+    return [Line(*row[:5], _called(row.calls), row.state) for row in rows]
 
 
 def _called(calls: str) -> tuple[str, ...]:
@@ -125,7 +115,7 @@ def _count(connection: Connection, where: ColumnElement[bool]) -> int:
 
 
 def _heads(connection: Connection, where: ColumnElement[bool], limit: int) -> list[Head]:
-    of = (messages.c.session_id == sessions.c.id) & _stands()
+    of = (messages.c.session_id == sessions.c.id) & ~taken_back(messages.c.id)
     count = select(func.count()).where(of).scalar_subquery()
     last = select(messages.c.created).where(of).order_by(messages.c.id.desc()).limit(1).scalar_subquery()
     said = select(messages.c.text).where(of, messages.c.role == "user").order_by(messages.c.id).limit(1)
