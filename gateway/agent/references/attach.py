@@ -28,7 +28,7 @@ MOST = 16
 MOST_BYTES = 8_000_000
 """Of all files together, whatever the window: what is read lies in memory."""
 LONGEST_TOKEN = 8
-"""Bytes, more than in any text; what is larger than the window allows by this measure need not be read to be counted."""
+"""Bytes, more than any text has; what is too large for the window by this measure need not be read to be counted."""
 READS = "read_file"
 """Whoever has this tool may have files attached."""
 
