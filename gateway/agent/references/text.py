@@ -15,6 +15,7 @@ WEB = re.compile(
     re.IGNORECASE,
 )
 """The charsets of the web. Others that Python knows are no charsets, or take ages (punycode)."""
+_WIDE = re.compile(r"utf-?16-?(le|be)?", re.IGNORECASE)
 _CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]")
 _SAMPLE = 8192
 
@@ -23,7 +24,7 @@ def decoded(raw: bytes, charset: str = "", *, cut: bool = False) -> tuple[str, s
     """Return the text and a remark, "" where there is nothing to remark; None for what is binary. `cut`: it goes on."""
     if _is_known(charset) and not charset.lower().startswith(("utf", "ascii", "us")):
         return raw.decode(charset, errors="replace").removeprefix("\ufeff"), ""
-    if wide := utf16(raw):
+    if wide := utf16(raw, charset):
         return raw.decode(wide, errors="replace").removeprefix("\ufeff"), "UTF-16"
     if b"\0" in raw or len(_CONTROL.findall(raw[:_SAMPLE])) * 20 > len(raw[:_SAMPLE]):
         return None
@@ -56,10 +57,17 @@ def _utf8(raw: bytes, *, cut: bool) -> str:
         raise
 
 
-def utf16(raw: bytes) -> str:
-    """Name the codec of UTF-16, told by its mark or the zeros that western text has in every second byte; else ""."""
+def utf16(raw: bytes, charset: str = "") -> str:
+    """
+    Name the codec of UTF-16, else "".
+
+    It is told by its mark, then by the declared charset (which means the little end where it names none, as browsers
+    have it), then by the zeros that western text has in every second byte.
+    """
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
+    if declared := _WIDE.fullmatch(charset):
+        return f"utf-16-{(declared[1] or 'le').lower()}"
     sample = raw[:_SAMPLE]
     odd, even = sample[1::2].count(0), sample[::2].count(0)
     if len(sample) >= 4 and max(odd, even) * 2 > len(sample) // 2 and min(odd, even) == 0:
