@@ -14,9 +14,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
+
+import orjson
 
 TERM_CHARS = 64
 """What is longer is no word, but a key or a picture; its beginning is enough to find it."""
@@ -123,12 +126,29 @@ def terms_of(text: str) -> Terms:
     return Terms(tuple(words), tuple(sorted(letters)))
 
 
-def findable(role: str, text: str, calls: list[tuple[str, str]]) -> str:
+def findable(role: str, text: str, calls: Iterable[tuple[str, str]], redact: Callable[[str], str] = str) -> str:
     """
     Return what of a message is indexed: all of what people and the agent say; of the machine's part a beginning.
 
-    `calls` are names and arguments of the tools it called.
+    `calls` are names and arguments of the tools it called. `redact` is asked of a text before it is cut.
     """
+    text = redact(text)
     if role == "tool" and len(text) > RESULT_HEAD + RESULT_TAIL:
         text = f"{text[:RESULT_HEAD]}\n{text[-RESULT_TAIL:]}"
-    return "\n".join([text, *(f"{name} {arguments[:ARGUMENT_CHARS]}" for name, arguments in calls)])
+    called = (f"{name} {redact(_readable(arguments))[:ARGUMENT_CHARS]}" for name, arguments in calls)
+    return "\n".join([text, *called])
+
+
+def _readable(arguments: str) -> str:
+    """Return the arguments of a call as one reads them, ``name: value``; what is no JSON as it stands."""
+    try:
+        given = orjson.loads(arguments)
+        if not isinstance(given, dict):
+            return arguments
+        return ", ".join(f"{name}: {_plain(value)}" for name, value in given.items())
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):  # nested too deeply to be written again
+        return arguments
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value).decode()

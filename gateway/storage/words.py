@@ -8,7 +8,7 @@ letter. On SQLite there is no copy of the text: a message is taken out by saying
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -79,10 +79,15 @@ def read(connection: Connection, ids: Sequence[int], chars: int) -> list[Unread]
     return [Unread(*row) for row in connection.execute(_READ, {"ids": chosen})]
 
 
+def found_in(unread: Unread, redact: Callable[[str], str] = str) -> str:
+    """Return what of a message can be found, as one reads it."""
+    calls = orjson.loads(unread.calls) if unread.calls else ()
+    return findable(unread.role, unread.text, ((name, arguments) for _, name, arguments in calls), redact)
+
+
 def terms(unread: Unread) -> Said:
     """Return what is indexed of a message; takes its time for a long one."""
-    calls = [(name, arguments) for _, name, arguments in orjson.loads(unread.calls)] if unread.calls else []
-    return Said(unread.id, unread.role, terms_of(findable(unread.role, unread.text, calls)))
+    return Said(unread.id, unread.role, terms_of(found_in(unread)))
 
 
 def take(connection: Connection, ids: Sequence[int]) -> set[int]:

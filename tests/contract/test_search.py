@@ -202,6 +202,20 @@ async def test_what_the_agent_called_is_found_by_name_and_arguments(talks: Talks
     assert (hit.role, ">>>quagga<<<" in hit.snippet) == ("assistant", True)
 
 
+async def test_what_was_called_is_shown_as_one_reads_it_and_marked_beside_what_was_said(
+    talks: Talks, database: Database
+) -> None:
+    session = await talks.say("look it up")
+    arguments = json.dumps({"path": "a/дом.md", "text": 'a "quagga"\nruns', "lines": [1, 2]})
+    called = ToolCall("c1", "write_file", arguments)
+    said = [Message("assistant", "I note it.", (called,)), Message("assistant", "", (ToolCall("c2", "run", "{cut"),))]
+    await database.write(lambda connection: store.append(connection, session, "t9", said))
+    (hit,) = (await talks.find("дом")).hits
+    assert hit.snippet == 'I note it. write_file path: a/>>>дом<<<.md, text: a "quagga" runs, lines: [1,2]'
+    assert len((await talks.find('"quagga runs"')).hits) == 1
+    assert [hit.snippet for hit in (await talks.find("cut")).hits] == ["run {>>>cut<<<"]
+
+
 async def test_no_query_is_an_error_of_the_database(talks: Talks) -> None:
     await talks.say("a b c 字 1")
     letters = "ab1 \"'*():^-+{}<>&|!@/=\\.,~#%_\0字あก\u0301\u200bORNEAT"

@@ -18,6 +18,7 @@ from gateway.storage.clock import now
 from gateway.storage.hidden import compressed
 from gateway.storage.matches import Candidate, Wanted, candidates
 from gateway.storage.tables import messages, sessions
+from gateway.storage.words import Unread, found_in
 
 Order = Literal["best", "newest", "oldest"]
 State = Literal["in view", "compressed"]
@@ -111,11 +112,9 @@ def _first_of_each(ordered: Sequence[Candidate], begun: Mapping[str, str]) -> li
 def _hits(
     connection: Connection, chosen: Sequence[Candidate], query: Query, redact: Callable[[str], str]
 ) -> dict[int, Hit]:
-    ids = [one.id for one in chosen]
     columns = (messages.c.id, messages.c.session_id, sessions.c.title, sessions.c.lane, messages.c.role)
-    asked = select(*columns, messages.c.name, messages.c.created, messages.c.text, messages.c.calls, STATE)
-    asked = asked.join(sessions, sessions.c.id == messages.c.session_id).where(messages.c.id.in_(ids))
-    return {
-        row.id: Hit(*row[:7], snippet(redact(row.text or row.calls), query), row.state)
-        for row in connection.execute(asked)
-    }
+    asked = select(*columns, messages.c.name, messages.c.created, STATE, messages.c.text, messages.c.calls)
+    asked = asked.join(sessions, sessions.c.id == messages.c.session_id)
+    rows = connection.execute(asked.where(messages.c.id.in_([one.id for one in chosen]))).all()
+    said = {row.id: found_in(Unread(row.id, row.role, row.text, row.calls), redact) for row in rows}
+    return {row.id: Hit(*row[:7], snippet(said[row.id], query), row.state) for row in rows}
