@@ -158,8 +158,9 @@ async def _body(response: aiohttp.ClientResponse) -> tuple[bytes, bool]:
 def _read(raw: bytes, mime: str, charset: str, remark: str) -> Page:
     html = mime in HTML
     if html and not charset and (meta := _META.search(raw[:2048])):
-        said = meta[1].decode("ascii", "replace")
-        charset = "" if said.lower().startswith(("utf-16", "utf16")) else said  # it would not have been found, were it so
+        charset = meta[1].decode("ascii", "replace")
+        if charset.lower().startswith(("utf-16", "utf16")):  # were it so, this would not have been found
+            charset = ""
     read = decoded(raw, charset, cut=bool(remark))
     if read is None:
         return Page(f"[{mime}, no text; it is not shown]")
