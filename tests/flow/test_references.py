@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
-
 from gateway.agent.tools.files import file_tools
 from tests.flow.conftest import House
 
 
-@pytest.fixture(autouse=True)
-def notes(house_or_small: House) -> None:
-    """A file in the workspace of every conversation, and the tools that may read it."""
-    (house_or_small.plans[0].home / "notes.txt").write_text("buy milk\n")
-    house_or_small.give_tools(file_tools())
-
-
-@pytest.fixture
-def house_or_small(request: pytest.FixtureRequest) -> House:
-    given: House = request.getfixturevalue("house" if "house" in request.fixturenames else "small")
-    return given
+def furnished(house: House) -> None:
+    """Give a house a file in the workspace of every conversation, and the tools that may read it."""
+    (house.plans[0].home / "notes.txt").write_text("buy milk\n")
+    house.give_tools(file_tools())
 
 
 async def test_the_model_is_shown_a_file_and_the_conversation_remembers_it(house: House) -> None:
+    furnished(house)
     async with house.running() as chat:
         chat.say("what is in @file:notes.txt?")
         await chat.until(lambda: len(house.model.asked) == 1, "the question")
@@ -36,6 +28,7 @@ async def test_the_model_is_shown_a_file_and_the_conversation_remembers_it(house
 
 
 async def test_a_person_hears_what_could_not_be_attached_and_gets_an_answer(small: House) -> None:
+    furnished(small)
     async with small.running() as chat:
         chat.say("see @file:nothing.txt")
         await chat.sees("*'@file:nothing.txt' was not attached: there is no such file.*")
@@ -43,6 +36,7 @@ async def test_a_person_hears_what_could_not_be_attached_and_gets_an_answer(smal
 
 
 async def test_a_guest_refers_to_nothing(small: House) -> None:
+    furnished(small)
     small.platform.name = "webhook"  # whoever speaks there is a guest
     async with small.running() as chat:
         chat.say("what is in @file:notes.txt?", "someone")
@@ -51,6 +45,7 @@ async def test_a_guest_refers_to_nothing(small: House) -> None:
 
 
 async def test_a_message_that_is_answered_again_is_read_again(small: House) -> None:
+    furnished(small)
     async with small.running() as chat:
         chat.say("see @file:notes.txt")
         await chat.until(lambda: len(small.model.asked) == 1, "the question")
