@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -31,7 +32,7 @@ from gateway.types import Turn
 
 NAME = "session_search"
 SECONDS = 10.0
-"""How long a search may take."""
+"""How long a search may take, with what it indexes before."""
 ROOM = 4500
 """Characters of what was said that one answer shows, divided among its messages."""
 LEAST, MOST = 60, 4000
@@ -90,17 +91,24 @@ def search_tool(database: Database) -> Tool:
             return await _read(database, partial(_whole, asking, session_id, roles))
         if query.strip():
             wanted = _parsed(query, roles)
-            waiting = 0 if wanted.empty else await catch_up(database)
-            return await _read(database, partial(_discover, asking, query, wanted, limit, sort or "best", waiting))
+            async with _in_time():
+                waiting = 0 if wanted.empty else await catch_up(database)
+                return await database.read(partial(_discover, asking, query, wanted, limit, sort or "best", waiting))
         return await _read(database, partial(_browse, asking, limit))
 
     return session_search
 
 
 async def _read(database: Database, job: Callable[[Connection], T]) -> T:
+    async with _in_time():
+        return await database.read(job)
+
+
+@asynccontextmanager
+async def _in_time() -> AsyncIterator[None]:
     try:
         async with asyncio.timeout(SECONDS):
-            return await database.read(job)
+            yield
     except TimeoutError:
         raise ToolError(f"the search took longer than {SECONDS:g} s; write rarer words, or a date") from None
 

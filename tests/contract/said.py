@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -92,7 +93,7 @@ class Talks:
         return _snippets(await self._find(query, None, 50, "best", apart=False))
 
     async def _find(self, query: str, scope: Scope, limit: int, order: Order, *, apart: bool) -> Found:
-        await catch_up(self.database, 10_000)
+        await catch_up(self.database, 10_000, math.inf)
         wanted = parse(query)
         return await self.database.read(
             partial(search, query=wanted, scope=scope, limit=limit, order=order, apart=apart)

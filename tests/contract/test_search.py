@@ -432,6 +432,7 @@ async def test_old_rows_are_indexed_by_and_by_with_who_spoke_and_until_then_it_i
     talks: Talks,
 ) -> None:
     await talks.say(*(f"tulip {number}" for number in range(250)))
+    assert await catch_up(talks.database, seconds=0) == 250
     assert await catch_up(talks.database, 100) == 150
     found = await talks.database.read(
         lambda connection: connection.execute(select(func.count()).select_from(unindexed))

@@ -23,6 +23,8 @@ BATCH, BATCH_CHARS = 100, 200_000
 """Messages, and characters of them, that are indexed in one write: some 20 ms."""
 CATCH_UP = 1000
 """Messages that a search indexes itself before it looks; more wait only after an upgrade, or where nothing runs."""
+CATCH_UP_SECONDS = 3.0
+"""How long it does so: what it looks at then takes its time, too."""
 
 
 async def keep_up(database: Database) -> None:
@@ -41,10 +43,15 @@ async def is_behind(database: Database) -> bool:
     return await database.read(lambda connection: bool(words.waiting(connection, 1)) or words.is_untidy(connection))
 
 
-async def catch_up(database: Database, most: int = CATCH_UP) -> int:
-    """Index what is not indexed yet, the newest first, and at most about so many; return how many messages wait."""
-    done = 0
-    while done < most:
+async def catch_up(database: Database, most: int = CATCH_UP, seconds: float = CATCH_UP_SECONDS) -> int:
+    """
+    Index what is not indexed yet, the newest first, and return how many messages wait.
+
+    At most about so many are indexed, and for about so many seconds.
+    """
+    clock = asyncio.get_running_loop().time
+    done, until = 0, clock() + seconds
+    while done < most and clock() < until:
         count = await _batch(database)
         if not count:
             return 0

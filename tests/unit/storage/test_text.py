@@ -63,3 +63,24 @@ def test_of_the_machines_part_a_bounded_piece_is_indexed() -> None:
     call = findable("assistant", "looking", [("read", "x" * 5000)])
     assert call == f"looking\nread {'x' * ARGUMENT_CHARS}"
     assert findable("user", "b" * 10_000, []) == "b" * 10_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        ('{"path": "a\\nb", "deep": {"é": [1, null]}}', 'path: a\nb, deep: {"é":[1,null]}'),
+        ('{"path": "\\u0434"}', "path: д"),
+        ("{}", ""),
+        ("[1, 2]", "[1, 2]"),
+        ('{"cut": ', '{"cut": '),
+        (f'{{"deep": {"[" * 500}{"]" * 500}}}', f'{{"deep": {"[" * 500}{"]" * 500}}}'),
+    ],
+)
+def test_the_arguments_of_a_call_are_indexed_as_one_reads_them(arguments: str, shown: str) -> None:
+    assert findable("assistant", "", [("read", arguments)]) == f"\nread {shown[:ARGUMENT_CHARS]}"
+
+
+def test_a_secret_is_taken_out_before_anything_is_cut() -> None:
+    before = "a" * (RESULT_HEAD - 3)
+    text = findable("tool", f"{before}secret{'b' * 1000}", [], lambda text: text.replace("secret", "…"))
+    assert text.startswith(f"{before}…bb")
