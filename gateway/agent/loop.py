@@ -62,7 +62,8 @@ class Work:
 
     `window` is what of the conversation goes to the model; `said`, the user's message, is put there unless an earlier
     attempt has journalled it. `resumed` is what that has journalled of the turn (it begins with the user's message)
-    and `started` the calls it began.
+    and `started` the calls it began. `shown` is what went out last, and `read` what the endpoint counted for the whole
+    conversation then, 0 where it did not.
     """
 
     turn: Turn
@@ -77,6 +78,7 @@ class Work:
     stored: int = 0
     usage: Usage = Usage()
     asked: int = 0
+    shown: Sequence[Message] = ()
     read: int = 0
     overflows: int = 0
 
@@ -109,7 +111,6 @@ class Work:
         """Add what a request cost, and write its line into the log."""
         self.asked += 1
         self.usage += answer.usage
-        self.read = answer.read or answer.usage.prompt
         log.info(
             "model request %d: %s, prompt_tokens=%d completion_tokens=%d cached=%d",
             self.asked,
@@ -164,8 +165,7 @@ class Agent:
 
     async def _ask(self, work: Work, specs: Sequence[ToolSpec], urge: str = "") -> AsyncIterator[Asked]:
         """Ask once; where the request is too long, make it shorter and ask again."""
-        if work.asked:
-            await work.write()  # only what is stored can be compressed
+        # Only what is stored can be compressed: after an answer that called tools, all is.
         async for told in work.window.make_room("after answer" if work.asked else "before turn", work.unsaved):
             yield told
         while True:
@@ -185,21 +185,22 @@ class Agent:
 
     async def _request(self, work: Work, specs: Sequence[ToolSpec], urge: str) -> AsyncIterator[Asked]:
         window = work.window
-        request, estimated = [Message("system", window.prompt), *window.messages], window.estimated
+        work.shown, estimated = window.request(), window.estimated
+        request = [Message("system", window.prompt), *work.shown]
         if urge:  # beside the last result, since strict providers let nobody but the model speak after one
             request[-1] = replace(request[-1], api_content=f"{request[-1].content}\n\n[{urge}]")
         async with aclosing(unechoed(work.model.stream(request, specs))) as pieces:
             async for piece in pieces:
                 if isinstance(piece, Completed):
                     work.count(piece)
-                    window.answered(piece, estimated)
+                    work.read = window.answered(piece, estimated)
                     if _ran_out(piece) and window.may_be_full():
                         raise ContextOverflow(f"{work.model.name} had no room left for an answer")
                 yield piece
 
     async def _act(self, work: Work, answer: Completed) -> AsyncIterator[Progress]:
         """Journal the calls of an answer, run them, journal their results."""
-        calls = distinct(answer.calls, work.window.messages)
+        calls = distinct(answer.calls, [*work.shown, *work.added])  # of this turn also what is compressed already
         kept = tuple(replace(call, arguments=_replayable(call.arguments)) for call in calls)
         work.add([Message("assistant", clean(answer.text), kept)])
         async for progress in self._run(work, calls):
@@ -308,6 +309,7 @@ def _ran_out(answer: Completed) -> bool:
 def _failed(work: Work, error: ModelError) -> Finished:
     problem, advice = TOO_LONG if isinstance(error, ContextOverflow) else FAILED
     said = problem.format(window=work.model.window, error=error)
+    work.read = 0  # more was said since the last request that was answered
     return work.finished(said, advice, fault=_reaction(error))
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Set
 
+from gateway.agent.context.looked import Measure
 from gateway.agent.context.settings import CompressionSettings
 from gateway.agent.context.threshold import threshold, too_small
 from gateway.agent.memory.backing.files import FileBacking
@@ -13,19 +14,16 @@ from gateway.agent.memory.store import NotesStore
 from gateway.agent.prompt import system_prompt
 from gateway.app.looking import looking
 from gateway.app.plan import plan_of
-from gateway.contracts.model import Model
-from gateway.contracts.tool import ToolSpec
-from gateway.llm.tokens.messages import estimate, estimate_tools
-from gateway.messages import Message
 from gateway.rooms import Rooms
 
 
-def crowded(settings: CompressionSettings, model: Model, prompt: str, specs: Sequence[ToolSpec]) -> str:
+def crowded(settings: CompressionSettings, measure: Measure, prompt: str) -> str:
     """Say that what goes with every request leaves no room, with the figures; "" where it does."""
     if not settings.enabled:
         return ""
+    model = measure.model
     limit = threshold(settings, model.name, model.window, model.max_tokens)
-    problem = too_small(limit, estimate(Message("system", prompt)) + estimate_tools(specs))
+    problem = too_small(limit, measure.meter.fixed(prompt, measure.specs))
     return f"{model.name}: {problem}" if problem else ""
 
 
@@ -39,7 +37,7 @@ async def foreseen(rooms: Rooms) -> str:
             store = NotesStore(str(folder), FileBacking(folder, desk), limits_of(settings.memory), _nothing)
             notes = await store.snapshot()
         prompt = system_prompt(identity=plan_of(config).identity, notes=notes)
-        return crowded(settings.compression, looked.measure.model, prompt, looked.measure.specs)
+        return crowded(settings.compression, looked.measure, prompt)
 
 
 async def _nothing() -> Set[str]:

@@ -11,7 +11,8 @@ from functools import lru_cache, partial
 from typing import Self
 
 from gateway.access.policy import Access
-from gateway.agent.context.looked import Open
+from gateway.agent.context.looked import Measure, Open
+from gateway.agent.context.meter import Meter
 from gateway.agent.loop import Agent
 from gateway.agent.memory.approve import Approvals
 from gateway.agent.memory.backing.queues import Desk
@@ -44,6 +45,7 @@ from gateway.delivery.prepare import Prepare
 from gateway.delivery.sender import PREFIX, Sender
 from gateway.home import Home
 from gateway.intake import Intake
+from gateway.llm.tokens.calibration import Calibrations
 from gateway.llm.tokens.text import estimate_text
 from gateway.metrics import Metrics
 from gateway.sessions.cache import Cache
@@ -323,7 +325,8 @@ class Gateway(Resource):
             notes=whose.notes,
         )
         prompt = system_prompt(identity=self.plan.identity, notes=await self.remember.snapshot(whose))
-        return crowded(self.plan.compression, model, prompt, self._tools(turn, model).specs())
+        meter = Meter(Calibrations(), model.name, self._count)
+        return crowded(self.plan.compression, Measure(model, self._tools(turn, model).specs(), meter), prompt)
 
     def _engine_tools(self) -> Tools:
         """Ask an engine once what tools those of all live sessions offer."""

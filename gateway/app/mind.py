@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date, datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from zoneinfo import ZoneInfo
 
 from tzlocal import get_localzone_name
@@ -58,6 +59,15 @@ def mind_of(config: Config, models: Models) -> Mind:
             return FunctionTools([])  # the small offline model never calls any, and has no room for their schemas
         return Limited(Narrowed(Union(every, more), role), chars=chars_for(model.window))
 
+    @cache
+    def engines() -> Callable[[], ContextEngine]:
+        """Load the engine's code when the first is made: an edge makes none."""
+        chosen = Chosen(settings.context.engine, settings.compression, home, settings.plugins.allow)
+        return open_engine(chosen, ours)
+
+    def engine() -> ContextEngine:
+        return engines()()
+
     return Mind(
         model=models.model,
         tools=tools,
@@ -66,7 +76,7 @@ def mind_of(config: Config, models: Models) -> Mind:
         names=models.names,
         taken=[spec.name for spec in every.specs()],
         reviews=lambda: None if review.is_main else models.auxiliary("background_review", review),
-        engine=open_engine(Chosen(settings.context.engine, settings.compression, home, settings.plugins.allow), ours),
+        engine=engine,
         writers=writers,
         count=count,
         references=References(settings.workspace.read_dirs),

@@ -28,6 +28,11 @@ class Completed:
     ending: Ending = "stop"
     read: int = 0
 
+    @property
+    def prompt(self) -> int:
+        """The tokens of the prompt of the request that was answered, 0 where the endpoint does not count."""
+        return self.read or self.usage.prompt
+
 
 ModelPiece = TextDelta | Retracted | Completed
 

@@ -77,7 +77,7 @@ class RetryingModel(Model):
                 spent += piece.usage
                 if empty or attempt == self._tries or not _came_to_nothing(piece):
                     alone = piece.usage == spent
-                    yield piece if alone else replace(piece, usage=spent, read=piece.read or piece.usage.prompt)
+                    yield piece if alone else replace(piece, usage=spent, read=piece.prompt)
                     return
                 empty, why, pause = True, "the answer was empty", 0.0
             except ContextOverflow:

@@ -28,10 +28,10 @@ class TurnLedger:
     database: Database
     claimed: Claimed
     session: LiveSession
-    without: Set[str] = frozenset()
-    follow: Callable[[], str] | None = None
-    followed: Callable[[str], None] = lambda child: None
-    metrics: Metrics | None = None
+    without: Set[str]
+    follow: Callable[[], str] | None
+    followed: Callable[[str], None]
+    metrics: Metrics
     child: str = ""
 
     @property
@@ -53,9 +53,8 @@ class TurnLedger:
         if self.child != child:
             self.child = child
             self.followed(child)
-        if self.metrics is not None:
-            before, after = record.tokens
-            self.metrics.count_compression(record.outcome, record.seconds, before - after)
+        before, after = record.tokens
+        self.metrics.count_compression(record.outcome, record.seconds, before - after)
 
     def _keep(self, connection: Connection, record: Record, done: Compressed | None, guards: str, prompt: str) -> str:
         claimed, id = self.claimed, self.claimed.session_id

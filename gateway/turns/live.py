@@ -68,7 +68,8 @@ class LiveSession:
         conversation.guards = unpacked(stored.guards)
         conversation.fill(viewed(stored.rows, stored.views), open_end=open_end)
         conversation.warm()
-        conversation.told(*stored.counted)
+        if not open_end:
+            conversation.told(*stored.counted)
         self.version, self.guards, self.origin = version, stored.guards, stored.origin or self.id
         self.reads += 1
 

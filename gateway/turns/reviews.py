@@ -185,7 +185,7 @@ class Reviews:
         if not whose.notes:
             return None
         session, model = LiveSession(id, str(lane)), self._rooms.model(name)
-        session.read(stored, 0)
+        await asyncio.to_thread(session.read, stored, 0)
         turn = Turn(id=last, session=lane, session_id=id, events=events, person=whose.person, notes=whose.notes)
         return session, Spoken(turn, model, self._rooms.tools(turn, model).specs())
 

@@ -23,7 +23,7 @@ from gateway.sessions.compressions import Listed
 from gateway.storage.tables import sessions
 from gateway.toolkit.function import tool
 from gateway.types import Turn
-from tests.fakes.counting import CountingModel, summary
+from tests.fakes.counting import CountingModel
 from tests.flow.conftest import House
 from tests.flow.long import PARAGRAPH, WIDE, model, prepared, shortly, talk
 
@@ -232,21 +232,6 @@ async def test_where_no_summary_can_be_made_the_conversation_goes_on_and_one_is_
     assert len(model(small).summed_up) <= 3
     aborts = isinstance(error, AuthFailed | BrokenOff | ModelUnreachable)
     assert any(one.record.outcome == "fallback" for one in done) == (not aborts)
-
-
-async def test_a_summary_that_failed_once_is_made_on_the_next_turn_after_the_pause(small: House) -> None:
-    failures = [ModelBusy("the endpoint has trouble of its own (504)")]
-    model(small).summarise = lambda prompt: failures.pop() if failures else summary(prompt)
-    async with small.running():
-        await talk(small, 0, 11)
-        first = await found(small)
-        await talk(small, 11, 11)
-        done = await found(small)
-        standing = await guards(small)
-    assert [one.record.outcome for one in first] == ["fallback"]
-    assert standing.fallbacks == 1
-    assert standing.until > 0
-    assert done[0].record.outcome in {"fallback", "summary"}
 
 
 async def test_another_model_writes_the_summary_where_the_one_for_summaries_fails(small: House) -> None:

@@ -25,15 +25,11 @@ class Assembled:
     """
     A compressed conversation: what to store of it, and its rows in view, of which the next compression begins.
 
-    For the rows that were in view before, ``viewed(before, [view])`` is `rows`. `messages` are those of the request.
+    For the rows that were in view before, ``viewed(before, [view])`` is `rows`.
     """
 
     view: View
     rows: tuple[Row, ...]
-
-    @property
-    def messages(self) -> list[Message]:
-        return wire(self.rows)
 
 
 def assemble(parts: Parts, summary: str) -> Assembled:

@@ -6,6 +6,7 @@ In: a conversation, and why it should be shorter. Out: a shorter one, or the sam
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -16,7 +17,7 @@ from gateway.agent.context.assembly import viewed
 from gateway.agent.context.beginnings import SUMMARY
 from gateway.agent.context.conversation import Conversation
 from gateway.agent.context.frame import framed
-from gateway.agent.context.guards import Guards, packed
+from gateway.agent.context.guards import Guards, packed, unusable
 from gateway.agent.context.meter import Meter
 from gateway.agent.context.settings import CompressionSettings
 from gateway.agent.context.summary.summarise import Cause
@@ -31,9 +32,6 @@ from gateway.messages import Compressing, CompressionEnded, Message, Notice
 from gateway.supervise import contain
 
 log = logging.getLogger(__name__)
-
-PAUSE = 60.0
-"""Seconds after an engine failed; the reference's for what has no other."""
 
 
 class Ledger(Protocol):
@@ -127,15 +125,21 @@ class Compacting:
         known = max((row.id for row in conversation.rows), default=0)
         if not conversation.number(await self._rooms.ledger.stored(known), self.unsaved):
             raise GatewayError("the conversation in memory is not the one in the rows; it is read again")
-        estimated = self.estimated
         factor = self._rooms.meter.corrected(1_000_000) / 1_000_000
-        return Past(tuple(conversation.rows), tuple(conversation.tokens), self.fixed, factor, self.tokens or estimated)
+        return Past(tuple(conversation.rows), tuple(conversation.tokens), self.fixed, factor, self.tokens)
 
-    async def prune(self) -> None:
-        """Shorten old results of tools where the engine finds that worth a new prompt cache."""
+    async def has_content(self) -> bool:
+        """Say whether there is anything worth compressing."""
+        return await asyncio.to_thread(self._rooms.engine.has_content, await self.past())
+
+    async def prune(self) -> bool:
+        """Shorten old results of tools where the engine finds that worth a new prompt cache; say whether it did."""
         past = await self.past()
-        if (done := self._rooms.engine.prune(past)) is not None and not _wrong(past, done):
-            await self._take(past, done, Order(models=()), "prune", 0.0)
+        done = await asyncio.to_thread(self._rooms.engine.prune, past)
+        if done is None or objection(past, done):
+            return False
+        await self._take(past, done, Order(models=()), "prune", 0.0)
+        return True
 
     async def compress(self, cause: Occasion, order: Order) -> AsyncIterator[Told]:
         """Compress once; `shorter` then says whether it took effect."""
@@ -174,14 +178,14 @@ class Compacting:
         try:
             outcome = await contain(f"the context engine {engine.name}", engine.compress(past, order), GatewayError)
         except GatewayError as error:
-            return Kept(reason=str(error), failed=True, cause="engine", pause=PAUSE)
+            return unusable(str(error))
         if not isinstance(outcome, Compressed):
             return outcome
         outcome = _marked(outcome)
         count, spent = self.conversation.count, outcome.usage
-        if wrong := _wrong(past, outcome):
+        if wrong := objection(past, outcome):
             log.error("what the context engine %s made of a conversation is not used: %s", engine.name, wrong)
-            return Kept(reason=wrong, failed=True, cause="engine", pause=PAUSE, writer=outcome.writer, usage=spent)
+            return unusable(wrong, writer=outcome.writer, usage=spent)
         if _weight(past, outcome, count) >= sum(past.tokens):
             reason, why = "the compressed conversation would not be shorter", Cause.NOT_SHORTER
             return Kept(reason=reason, failed=True, cause=why, pause=why.pause(), writer=outcome.writer, usage=spent)
@@ -224,11 +228,11 @@ class Compacting:
             log.info("compression (%s) changed nothing: %s", cause, kept.reason)
             return
         self.failures += 1
-        before, self.guards = self.guards, self.guards.kept(kept, self._rooms.now())
         log.warning("compression (%s) failed and changed nothing: %s", cause, kept.reason)
-        record = self._record(past, order, cause, seconds)
         reason = f"{kept.cause}: {kept.reason}"
-        record = replace(record, writer=kept.writer, usage=kept.usage, reason=reason, guards=packed(before))
+        tried = self._record(past, order, cause, seconds)
+        record = replace(tried, writer=kept.writer, usage=kept.usage, reason=reason)
+        self.guards = self.guards.kept(kept, self._rooms.now())
         await self._rooms.ledger.keep(record, None, self.guards, self.conversation.prompt)
 
     def _record(self, past: Past, order: Order, cause: Occasion, seconds: float) -> Record:
@@ -255,7 +259,7 @@ class Compacting:
         return []
 
 
-def _wrong(past: Past, done: Compressed) -> str:
+def objection(past: Past, done: Compressed) -> str:
     """Say what must not be stored; "" for a compression that keeps what it has to."""
     view, roles = done.view, {row.id: row.message.role for row in past.rows if row.id}
     if not roles.keys() >= {*view.hidden, *view.shown} or view.after not in {0, *roles}:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Sequence
+from operator import is_
 
 from gateway.agent.context.compacting import Compacting, FittingRooms
 from gateway.agent.context.conversation import Conversation
@@ -46,11 +47,12 @@ class FittedWindow:
         self.shorter = False
         self._rooms, self._model = rooms, model
         self._work = Compacting(conversation, rooms, model, specs)
-        self._left_out = 0
+        self._left_out = self._pruned_at = 0
+        self._whole = True
         self._waited = rooms.now() - conversation.spoken if conversation.spoken else 0.0  # before this turn
         name, counted, rows = conversation.reported
         if counted and name == model.name and not rooms.meter.counted:
-            rooms.meter.learn(self._work.fixed + rows, counted)
+            rooms.meter.recall(self._work.fixed + rows, counted)
         self._look()
 
     def _look(self) -> None:
@@ -63,10 +65,13 @@ class FittedWindow:
         """The system's prompt as it goes out."""
         return self._work.prompt
 
-    @property
-    def messages(self) -> Sequence[Message]:
-        """What goes out behind the prompt."""
-        return self._rooms.engine.select(self.conversation.messages[self._left_out :])
+    def request(self) -> Sequence[Message]:
+        """Return what goes out behind the prompt, once for each request."""
+        there = self.conversation.messages[self._left_out :]
+        chosen = self._rooms.engine.select(there)
+        same = len(chosen) == len(there) and all(map(is_, chosen, there))
+        self._whole = same and not self._left_out
+        return chosen
 
     @property
     def estimated(self) -> int:
@@ -86,15 +91,16 @@ class FittedWindow:
         """Put results in the order of their calls, once every call has its own."""
         self.conversation.settle()
 
-    def answered(self, answer: Completed, estimated: int) -> None:
-        """Hear what the endpoint counted for a request with this uncorrected estimate."""
-        prompt, due = answer.read or answer.usage.prompt, self._rooms.engine.due
-        if not self._left_out:
+    def answered(self, answer: Completed, estimated: int) -> int:
+        """Hear what the endpoint counted; return it where the whole conversation went out."""
+        prompt, due = answer.prompt, self._rooms.engine.due
+        if self._whole:
             self._rooms.meter.learn(estimated, prompt)
         self._rooms.engine.used(answer.usage)
         self._look()
         if prompt and due:
             self._work.guards = self._work.guards.counted(prompt, due)
+        return prompt if self._whole else 0
 
     async def past(self) -> Past:
         """Return the conversation for the engine, every stored row with its id."""
@@ -107,11 +113,10 @@ class FittedWindow:
         rooms, self._work.unsaved = self._rooms, unsaved
         if not rooms.settings.enabled or not rooms.engine.due:
             return
-        if cause == "before turn" and self._idle() and rooms.engine.has_content(await self.past()):
+        if cause == "before turn" and self._idle() and await self._work.has_content():
             cause = "idle"
         elif not self._due():
-            if rooms.settings.proactive_prune_tokens:
-                await self._work.prune()
+            await self._prune()
             return
         for _ in range(PASSES):
             before = self.tokens
@@ -154,6 +159,12 @@ class FittedWindow:
         order = Order(models=self._rooms.writers, focus=focus, keep=keep, asked=True)
         async for told in self._compress("command", order):
             yield told
+
+    async def _prune(self) -> None:
+        """Shorten old results where that is wanted; where it is not worth it, again once more was said."""
+        wanted = self._rooms.settings.proactive_prune_tokens
+        if 0 < wanted <= self.tokens and self.estimated >= self._pruned_at * GROWTH:
+            self._pruned_at = 0 if await self._work.prune() else self.estimated
 
     async def _compress(self, cause: Occasion, order: Order) -> AsyncIterator[Told]:
         async for told in self._work.compress(cause, order):

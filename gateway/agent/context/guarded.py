@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, get_args
 
+from gateway.agent.context.guards import unusable
 from gateway.agent.context.settings import CompressionSettings
 from gateway.agent.context.threshold import threshold
 from gateway.contracts.context import Compressed, ContextEngine, Kept, Order, Outcome, Past
@@ -23,8 +24,6 @@ from gateway.types import clean
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
-PAUSE = 60.0
-"""Seconds before another automatic compression after one that the engine failed; the reference's."""
 MOST = 1 << 62
 """Numbers beyond this cannot be stored."""
 
@@ -85,10 +84,10 @@ class Guarded(ContextEngine):
         try:
             made = await self._awaited("", lambda: self._engine.compress(past, order), self._patience.compress)
         except GatewayError as error:
-            return _failed(str(error))
+            return unusable(str(error))
         if wrong := attempt(lambda: _flaw(made), repr):
             log.error("what the context engine %s made of a conversation cannot be used: %s", self.name, wrong)
-            return _failed(f"what the context engine {self.name} made cannot be used: {wrong}")
+            return unusable(f"what the context engine {self.name} made cannot be used: {wrong}")
         return made
 
     async def on_session_start(self, session_id: str, *, reason: str) -> None:
@@ -137,10 +136,6 @@ class Guarded(ContextEngine):
             await self._awaited(hook, call, self._patience.hook)
         except GatewayError as error:
             log.warning("%s; the conversation goes on without it", error)
-
-
-def _failed(reason: str) -> Kept:
-    return Kept(reason=reason, failed=True, cause="engine", pause=PAUSE)
 
 
 def _number(due: Any) -> int:

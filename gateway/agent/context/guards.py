@@ -13,6 +13,7 @@ from typing import Literal
 from pydantic import TypeAdapter
 
 from gateway.contracts.context import Compressed, Kept
+from gateway.messages import Usage
 
 STRIKES = 2
 """Compressions in a row that did no good, or had no model's summary, after which automatic ones stop."""
@@ -20,6 +21,9 @@ PROBE = 300.0
 """Seconds after which one may be tried all the same."""
 LONGEST = 900.0
 """No pause is longer, whatever a clock does."""
+
+PAUSE = 60.0
+"""Seconds after an engine failed; the reference's for what has no other."""
 
 Block = Literal["", "pause", "ineffective", "fallbacks"]
 
@@ -97,6 +101,11 @@ class Guards:
     def asked(self) -> Guards:
         """Return them after a person asked for a compression: no pause stands in its way."""
         return replace(self, until=0.0)
+
+
+def unusable(reason: str, *, writer: str = "", usage: Usage | None = None) -> Kept:
+    """Return what stands for a compression that an engine failed, or whose outcome cannot be used."""
+    return Kept(reason=reason, failed=True, cause="engine", pause=PAUSE, writer=writer, usage=usage or Usage())
 
 
 FORM = TypeAdapter(Guards)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from gateway.agent.context.fitted import FittedWindow
 from gateway.agent.context.frame import noted
 from gateway.agent.context.meter import Meter
+from gateway.agent.context.threshold import room_of
 from gateway.contracts.context import ContextEngine, Order, Row
 from gateway.contracts.model import Model
 from gateway.contracts.tool import ToolSpec
@@ -74,8 +75,7 @@ class Measure:
     @property
     def room(self) -> int:
         """The tokens of the window that a request may take."""
-        left = self.model.window - (self.model.max_tokens or 0)
-        return left if left > 0 else self.model.window
+        return room_of(self.model.window, self.model.max_tokens)
 
     def fill(self, prompt: str, rows: Sequence[Row]) -> Filling:
         """Measure a conversation by kind; `prompt` is the stored one, and `rows` are those in view."""

@@ -64,6 +64,10 @@ class Meter:
             self._calibrations.learn(self._model, estimated, Usage(prompt=prompt))
             self._counts[self._model] = prompt, estimated
 
+    def recall(self, estimated: int, prompt: int) -> None:
+        """Hear what was counted before the conversation was read; whoever counted it has learnt from it."""
+        self._counts[self._model] = prompt, estimated
+
     def forget(self) -> None:
         """Hear that the conversation is another one than was counted."""
         self._counts.clear()

@@ -33,10 +33,15 @@ class Threshold:
     room: int
 
 
+def room_of(window: int, max_tokens: int | None) -> int:
+    """Return the tokens of a window that a request may take; of one that its answers would fill, all of it."""
+    left = window - (max_tokens or 0)
+    return left if left > 0 else window
+
+
 def threshold(settings: CompressionSettings, model: str, window: int, max_tokens: int | None = None) -> Threshold:
     """Return the threshold of a model: `window` and `max_tokens` (of an answer; None where nobody set it) in tokens."""
-    room = window - (max_tokens or 0)
-    room = room if room > 0 else window
+    room = room_of(window, max_tokens)
     share = _share(settings, model)
     if window < SMALL:
         share = max(share, SMALL_SHARE)

@@ -25,9 +25,8 @@ class Window(Protocol):
     def prompt(self) -> str:
         """The system's prompt as it goes out."""
 
-    @property
-    def messages(self) -> Sequence[Message]:
-        """What goes out behind the prompt."""
+    def request(self) -> Sequence[Message]:
+        """Return what goes out behind the prompt, once for each request."""
 
     @property
     def estimated(self) -> int:
@@ -39,8 +38,12 @@ class Window(Protocol):
     def settle(self) -> None:
         """Put results in the order of their calls, once every call has its own."""
 
-    def answered(self, answer: Completed, estimated: int) -> None:
-        """Hear what the endpoint counted for a request with this uncorrected estimate."""
+    def answered(self, answer: Completed, estimated: int) -> int:
+        """
+        Hear what the endpoint counted for a request with this uncorrected estimate.
+
+        Return it where that was the whole conversation, else 0.
+        """
 
     def may_be_full(self) -> bool:
         """Say whether trouble that an endpoint does not explain may be that the request was too long."""
@@ -61,19 +64,24 @@ class FixedWindow:
 
     def __init__(self, prompt: str, messages: Sequence[Message]) -> None:
         self.prompt = prompt
-        self.messages: list[Message] = list(messages)
+        self._messages: list[Message] = list(messages)
         self.estimated = 0
         self.shorter = False
 
+    def request(self) -> Sequence[Message]:
+        """Return what there is."""
+        return tuple(self._messages)
+
     def add(self, said: Sequence[Message]) -> None:
         """Add what is said."""
-        self.messages += said
+        self._messages += said
 
     def settle(self) -> None:
         """Do nothing: nothing was begun before."""
 
-    def answered(self, answer: Completed, estimated: int) -> None:
+    def answered(self, answer: Completed, estimated: int) -> int:
         """Hear of an answer, which changes nothing."""
+        return 0
 
     def may_be_full(self) -> bool:
         """Say that nobody measures."""
@@ -86,8 +94,8 @@ class FixedWindow:
 
     async def overflowed(self, unsaved: int, *, certain: bool) -> AsyncIterator[Told]:
         """Leave out the older half."""
-        rest = later_half(self.messages)
+        rest = later_half(self._messages)
         self.shorter = bool(rest)
         if rest:
-            self.messages = rest
+            self._messages = rest
             yield Notice(LEFT_OUT)

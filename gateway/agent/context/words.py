@@ -23,20 +23,20 @@ def spoken(seconds: float) -> str:
 
 def aborted(reason: str) -> str:
     """Say that a compression failed."""
-    return f"This conversation could not be compressed ({_line(reason)}). Nothing was changed. {OUT}"
+    return f"This conversation could not be compressed ({flat(reason)}). Nothing was changed. {OUT}"
 
 
 def replaced(reason: str) -> str:
     """Say that no model could sum up."""
     return (
-        f"No model could sum up the older part of this conversation ({_line(reason)}), so an extract stands for it."
+        f"No model could sum up the older part of this conversation ({flat(reason)}), so an extract stands for it."
         f" Nothing is lost: /compaction undo brings it back. {OUT}"
     )
 
 
 def written_by_another(reason: str, writer: str) -> str:
     """Say that the model for summaries failed."""
-    return f"The model for summaries failed ({_line(reason)}), so {writer} wrote the summary."
+    return f"The model for summaries failed ({flat(reason)}), so {writer} wrote the summary."
 
 
 def blocked(guards: Guards, block: Block, tokens: int, due: int, now: float) -> str:
@@ -44,11 +44,12 @@ def blocked(guards: Guards, block: Block, tokens: int, due: int, now: float) -> 
     full = f"This conversation is over its limit ({short(tokens)} of {short(due)} tokens)"
     if block == "pause":
         return (
-            f"{full}, and compressing it failed ({_line(guards.reason)}); next try in {spoken(guards.left(now))}. {OUT}"
+            f"{full}, and compressing it failed ({flat(guards.reason)}); next try in {spoken(guards.left(now))}. {OUT}"
         )
     why = "the last compressions won too little" if block == "ineffective" else "no model could sum it up lately"
     return f"{full} and is not compressed for now, since {why}. /compact TOPIC keeps what matters, /new starts afresh."
 
 
-def _line(text: str) -> str:
+def flat(text: str) -> str:
+    """Return a reason as part of a sentence."""
     return " ".join(text.split())[:160].rstrip(".")

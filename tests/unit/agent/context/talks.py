@@ -38,8 +38,13 @@ class Rows:
     views: list[View] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
     guards: str = ""
+    turn: str = ""
+    begun: set[tuple[str, str]] = field(default_factory=set)
 
     async def write(self, said: Sequence[Message], *, starting: Sequence[str] = ()) -> None:
+        for call in starting:
+            assert (self.turn, call) not in self.begun, "a call with the id of another of its turn"
+            self.begun.add((self.turn, call))
         self.said += [Row(len(self.said) + place, message) for place, message in enumerate(said, 1)]
 
     async def stored(self, after: int) -> Sequence[tuple[int, str]]:
@@ -67,6 +72,7 @@ class Talk:
     writers: list[Model] = field(default_factory=list)
     engine: ContextEngine | None = None
     steps: int = 400
+    calibrations: Calibrations = field(default_factory=Calibrations)
     clock: float = 1_000_000.0
     rows: Rows = field(default_factory=Rows)
     told: list[str] = field(default_factory=list)
@@ -75,12 +81,13 @@ class Talk:
         self.turns = 0
         self.restart()
 
-    def restart(self, *, open_end: bool = False) -> None:
-        """Begin again from the rows; `open_end` says that the last turn goes on."""
+    def restart(self, *, open_end: bool = False, counted: int = 0) -> None:
+        """Begin again from the rows; `open_end` says that the last turn goes on, `counted` is what its row tells."""
         self.conversation = Conversation()
         self.conversation.prompt, self.conversation.guards = PROMPT, unpacked(self.rows.guards)
         self.conversation.fill(viewed(self.rows.said, self.rows.views), open_end=open_end)
-        self.meter = Meter(Calibrations(), self.model.name, counts=self.conversation.counts)
+        self.conversation.told(self.model.name, counted)
+        self.meter = Meter(self.calibrations, self.model.name, counts=self.conversation.counts)
         self.context = self.engine or Compressor(self.settings, Redactor())
 
     def window(self) -> FittedWindow:
@@ -118,7 +125,8 @@ class Talk:
 
     async def running(self, text: str, resumed: Sequence[Message] = ()) -> AsyncGenerator[Progress]:
         """Take a turn, and report it; whoever breaks off has crashed, and goes on with `restart`."""
-        self.turns += 1
+        self.turns += not resumed
+        self.rows.turn = f"t{self.turns}"
         event = Event(id=f"e{self.turns}", origin=ORIGIN, sender=Sender("ann", "Ann"), text=text, chat_type=ChatType.DM)
         turn = Turn(id=f"t{self.turns}", session=SessionKey("lane"), session_id="s", events=(event,))
         work = Work(

@@ -9,14 +9,14 @@ import pytest
 
 from gateway.agent.context.guards import LONGEST, PROBE, Guards, packed, unpacked
 from gateway.agent.context.settings import CompressionSettings
-from gateway.contracts.context import Compressed, Kept, View
+from gateway.contracts.context import Compressed, ContextEngine, Kept, Order, Past, View
 from gateway.contracts.model import Completed
 from gateway.errors import AuthFailed, ModelBusy
 from gateway.messages import Message, ToolCall
 from gateway.toolkit.function import tool
 from gateway.toolkit.toolset import FunctionTools
 from gateway.types import Turn
-from tests.fakes.counting import CountingModel
+from tests.fakes.counting import CountingModel, summary
 from tests.unit.agent.context.talks import Talk
 
 PARAGRAPH = "The letter about the tax form says that the second page has to be filled in again, and by hand. " * 30
@@ -219,3 +219,84 @@ async def test_a_failure_is_told_once_and_its_pause_not_again() -> None:
     await talk(chat, 3)
     assert len(chat.told) == 1
     assert "could not be compressed (no credit)" in chat.told[0]
+
+
+async def test_a_summary_that_failed_once_is_made_once_the_pause_is_over() -> None:
+    """COMP-09: first a 504, then fine."""
+    failures = [ModelBusy("the endpoint has trouble of its own (504)")]
+    chat = Talk(model(summarise=lambda prompt: failures.pop() if failures else summary(prompt)))
+    while not chat.done:
+        await talk(chat, 1)
+    assert [record.outcome for record in chat.done] == ["fallback"]
+    assert chat.conversation.guards.block(chat.clock) == "pause"
+    chat.clock += 61
+    while len(chat.done) < 2:
+        await talk(chat, 1)
+    assert chat.done[-1].outcome == "summary"
+    assert chat.conversation.guards.fallbacks == 0
+    assert chat.conversation.guards.failures == 0
+
+
+async def test_what_is_over_its_limit_and_not_compressed_is_said_once_with_the_ways_out() -> None:
+    chat = Talk(model(window=8_000))
+    while chat.meter.counted < 6_200:
+        await talk(chat, 1)
+    chat.conversation.guards = replace(Guards(), ineffective=2, tried=chat.clock)
+    while not chat.told:
+        await talk(chat, 1)
+    await talk(chat, 2)
+    (told,) = [text for text in chat.told if "over its limit" in text]
+    assert "the last compressions won too little" in told
+    assert "/compact" in told
+    assert "/new" in told
+
+
+async def test_a_pause_that_nobody_was_told_of_is_told_with_the_time_left() -> None:
+    chat = Talk(model(window=8_000))
+    while chat.meter.counted < 6_200:
+        await talk(chat, 1)
+    chat.conversation.guards = replace(Guards(), until=chat.clock + 300, reason="no credit", cause="refused")
+    while not chat.told:
+        await talk(chat, 1)
+    assert "compressing it failed (no credit); next try in 5 min" in chat.told[0]
+
+
+async def test_a_turn_tries_no_more_than_it_may() -> None:
+    """Failures count, and each turn begins anew."""
+    settings = CompressionSettings(max_attempts=2, threshold_tokens=3_000)
+    broken = Broken()
+    chat = Talk(model(window=100_000), settings, engine=broken)
+    await talk(chat, 6)
+    assert broken.tried
+    window = chat.window()
+    before = broken.tried
+    for _ in range(6):
+        chat.clock += 1_000
+        said = [Message("user", PARAGRAPH), Message("assistant", PARAGRAPH)]
+        chat.conversation.add(said)
+        await chat.rows.write(said)
+        async for _ in window.make_room("after answer", 0):
+            pass
+    assert broken.tried == before + 2
+
+
+class Broken(ContextEngine):
+    """Fails each time."""
+
+    name = "broken"
+    due = 3_000
+    tried = 0
+
+    async def compress(self, past: Past, order: Order) -> Kept:
+        self.tried += 1
+        return Kept(reason="broken", failed=True, cause="broken")
+
+
+async def test_the_log_holds_what_operators_look_for(caplog: pytest.LogCaptureFixture) -> None:
+    chat = Talk(model(summarise=lambda prompt: ModelBusy("silent")))
+    with caplog.at_level("INFO"):
+        while not chat.done:
+            await talk(chat, 1)
+    said = [record.getMessage() for record in caplog.records]
+    assert any(text.startswith("Summary generation was unavailable") for text in said)
+    assert any("compression (before turn, fallback) took" in text for text in said)

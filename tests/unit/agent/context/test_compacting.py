@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 
 from gateway.agent.context.assembly import viewed
 from gateway.agent.context.beginnings import SUMMARY
+from gateway.agent.context.compacting import objection
 from gateway.agent.context.frame import END
-from gateway.contracts.context import Compressed, ContextEngine, Kept, Order, Past, View
+from gateway.contracts.context import Compressed, ContextEngine, Kept, Order, Past, Row, View
 from gateway.messages import Message
 from tests.fakes.counting import CountingModel
+from tests.unit.agent.context.conversations import answer, rows_of, tokens_of, user
 from tests.unit.agent.context.talks import Talk
 
 PARAGRAPH = "The letter about the tax form says that the second page has to be filled in again, and by hand. " * 30
@@ -60,21 +63,57 @@ async def test_a_summary_without_marks_gets_them() -> None:
     assert {record.score for record in talk.done} == {None}
 
 
-WRONG: dict[str, Make] = {
-    "the last question is gone": lambda past: View(frozenset(row.id for row in past.rows), summary="nothing"),
-    "it is longer": lambda past: View(older(past), summary="on and on " * 30_000),
-    "nothing is left": lambda past: View(frozenset(row.id for row in past.rows)),
-}
+SAID = rows_of([user("one"), answer("first"), user("two"), answer("second"), user("three")])
+TALKED = Past(SAID, tokens_of(SAID))
+ALONE = rows_of([user("  "), answer("noted")])
+MADE = View(frozenset({1, 2}), {4: answer("2nd")}, "They talked.", 0)
 
 
-@pytest.mark.parametrize("wrong", WRONG)
-async def test_what_must_not_be_is_not_stored(wrong: str) -> None:
+def of(past: Past, view: View) -> Compressed:
+    return Compressed(view=view, rows=tuple(viewed(past.rows, [view])), outcome="summary")
+
+
+def test_a_compression_that_keeps_what_it_has_to_is_taken() -> None:
+    assert objection(TALKED, of(TALKED, MADE)) == ""
+
+
+NOT_THERE = "its view is of messages that are not in the conversation"
+NOT_ITS = "its rows are not those of its view"
+
+
+@pytest.mark.parametrize(
+    ("view", "sentence"),
+    [
+        (replace(MADE, hidden=frozenset({1, 99})), NOT_THERE),
+        (replace(MADE, shown={99: answer()}), NOT_THERE),
+        (replace(MADE, after=99), NOT_THERE),
+        (replace(MADE, shown={4: user("obey")}), "a message is shown as somebody else's"),
+        (replace(MADE, hidden=frozenset({1, 2, 5})), "the last message of the person is gone"),
+        (replace(MADE, shown={5: user("thr")}), "the last message of the person is gone"),
+    ],
+)
+def test_a_view_that_must_not_be_is_refused_with_a_sentence(view: View, sentence: str) -> None:
+    assert objection(TALKED, of(TALKED, view)) == sentence
+
+
+@pytest.mark.parametrize("rows", [SAID, SAID[2:], [*SAID[2:], *SAID[2:]], []])
+def test_rows_that_are_not_those_of_the_view_are_refused(rows: list[Row]) -> None:
+    made = Compressed(view=MADE, rows=tuple(rows), outcome="summary")
+    assert objection(TALKED, made) == NOT_ITS
+
+
+def test_something_has_to_be_left_also_where_nobody_asked() -> None:
+    past = Past(ALONE, tokens_of(ALONE))
+    assert objection(past, of(past, View(frozenset({1, 2})))) == "nothing is left"
+
+
+@pytest.mark.parametrize("summary", ["on and on " * 30_000, "x"])
+async def test_what_is_refused_or_no_shorter_changes_nothing(summary: str) -> None:
     def make(past: Past) -> View:
-        view = WRONG[wrong](past)
-        rows = past.rows if not past.rows[-1].id else past.rows[:0]
-        return View(view.hidden | {row.id for row in rows}, view.shown, view.summary)
+        hidden = older(past) if len(summary) > 1 else older(past) | {99_999}
+        return View(hidden, summary=summary)
 
-    talk = await talked(make if "longer" not in wrong else WRONG[wrong])
-    assert all("on and on" not in view.summary for view in talk.rows.views)
-    for asked in talk.model.asked:
-        assert asked[-1].content.startswith(PARAGRAPH) or SUMMARY in asked[-1].content
+    talk = await talked(make)
+    assert talk.rows.views == []
+    reasons = {record.reason.partition(": ")[2] for record in talk.rows.records}
+    assert reasons == {NOT_THERE if summary == "x" else "the compressed conversation would not be shorter"}

@@ -175,10 +175,24 @@ async def test_no_order_of_turns_compressions_crashes_and_undos_breaks_a_convers
             case "later":
                 talk.clock += data.draw(st.sampled_from([1, 61, 301, 1_000]), "seconds")
             case _:
-                talk.model.summarise = MODES[data.draw(st.sampled_from(list(MODES)), "summaries")]
+                _changed(talk, step, data)
         assert [row.message for row in talk.rows.said[: len(before)]] == before
         assert all(record.tokens[1] < record.tokens[0] for record in talk.done)
         talk.check()
+
+
+def _changed(talk: Talk, step: str, data: st.DataObject) -> None:
+    """Have summaries come out otherwise from now on, or old results shortened early."""
+    if step == "mode":
+        talk.model.summarise = MODES[data.draw(st.sampled_from(list(MODES)), "summaries")]
+        return
+    wanted = {
+        "proactive_prune_tokens": data.draw(st.sampled_from([0, 1, 3_000]), "prune"),
+        "proactive_prune_min_result_chars": 500,
+        "proactive_prune_min_reclaim_tokens": 100,
+    }
+    talk.settings = talk.settings.model_copy(update=wanted)
+    talk.restart()
 
 
 async def _broken(talk: Talk, words: str, data: st.DataObject) -> list[Message]:
@@ -207,3 +221,29 @@ async def test_results_that_lost_their_call_ids_are_told_apart_by_their_turn() -
         await talk.say(f"again {number}")
         talk.check()
     assert talk.done
+
+
+async def test_a_model_that_counts_its_calls_anew_with_every_answer_gets_on_in_a_turn_of_any_length() -> None:
+    """Also where the calls that had the same ids are compressed already."""
+    done = [0]
+
+    def work(messages: Sequence[Message]) -> Completed | str:
+        done[0] += 1
+        return Completed("", (ToolCall("call_0", "look_up", '{"page": 1}'),)) if done[0] <= 40 else "done"
+
+    talk = made(3, "good", window=6_000, rounds=[1], sizes=[4_000])
+    talk.model._answer = work
+    assert (await talk.say("look it all up")).text == "done"
+    assert len(talk.rows.begun) == 40
+    assert talk.done
+    talk.check()
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_three_hundred_calls_in_one_turn_come_to_an_end_however_summaries_fail(mode: str) -> None:
+    talk = made(1, mode, window=32_000, rounds=[300], sizes=[300, 1_500, 6_000])
+    finished = await talk.say("look everything up")
+    assert finished.text
+    for asked in talk.model.asked:
+        assert [message.content for message in asked if message.role == "user"][-1].endswith("look everything up")
+    talk.check()
