@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, event, update
+from sqlalchemy import Connection, event, insert
 
 from gateway.agent import journal
 from gateway.agent.memory.backing import nudges
@@ -16,7 +17,7 @@ from gateway.bus import lanes, letters, reports
 from gateway.bus.lanes import Claimed
 from gateway.messages import Message
 from gateway.sessions import store
-from gateway.sessions.search import find, pages
+from gateway.sessions.search import find, index, pages
 from gateway.sessions.search.query import parse
 from gateway.sessions.search.scope import Asking
 from gateway.storage import lease, open_database, words
@@ -81,9 +82,7 @@ def watching(connection: Connection) -> None:
 def searching(connection: Connection) -> None:
     asking = Asking("p1", "s1", str(key()))
     store.take_part(connection, "s1", {"fake:ann"})
-    said = [words.terms(unread) for unread in words.read(connection, [1, 2], 1000)]
-    words.put(connection, [replace(one, scope=1) for one in said if words.take(connection, [one.id])])
-    connection.execute(update(sessions).values(scope=1).where(sessions.c.id == "s1"))
+    index.put(connection, [words.terms(one) for one in words.read(connection, [1, 2], 1000)])
     for scope in (asking, None):
         found = find.search(connection, parse("two after:2026"), scope, limit=3)
         pages.head(connection, scope, "s1")
@@ -123,3 +122,25 @@ async def test_no_statement_reads_all_that_was_ever_said(job: Callable[[Connecti
     ]
     assert of_the_open or job is searching
     assert [plan for plan in of_the_open if "INDEX inbox_open" not in plan and "PRIMARY KEY" not in plan] == []
+
+
+async def test_a_list_of_a_few_conversations_counts_the_messages_of_no_others(tmp_path: Path) -> None:
+    def fill(connection: Connection) -> None:
+        for number in range(50):
+            connection.execute(insert(sessions).values(id=f"s{number}", lane="lane", person="ann", created=number))
+            store.append(connection, f"s{number}", "t", [Message("user", "tulip")] * 50)
+
+    def steps(connection: Connection, limit: int) -> int:
+        """Return what SQLite did, in thousands of steps of its machine."""
+        ran: list[int] = []
+        driver = connection.connection.driver_connection
+        assert isinstance(driver, sqlite3.Connection)
+        driver.set_progress_handler(lambda: ran.append(1), 1000)
+        assert len(pages.recent(connection, None, limit)) == limit
+        driver.set_progress_handler(None, 0)
+        return len(ran)
+
+    async with open_database("sqlite:///state.db", tmp_path) as database:
+        await database.write(fill)
+        one, all_ = [await database.read(partial(steps, limit=limit)) for limit in (1, 50)]
+    assert one < all_ / 5

@@ -116,11 +116,14 @@ def _count(connection: Connection, where: ColumnElement[bool]) -> int:
 
 def _heads(connection: Connection, where: ColumnElement[bool], limit: int) -> list[Head]:
     of = (messages.c.session_id == sessions.c.id) & ~taken_back(messages.c.id)
+    newest = sessions.c.created.desc(), sessions.c.id.desc()
+    chosen = select(sessions.c.id).where(where, select(messages.c.id).where(of).exists()).order_by(*newest).limit(limit)
     count = select(func.count()).where(of).scalar_subquery()
     last = select(messages.c.created).where(of).order_by(messages.c.id.desc()).limit(1).scalar_subquery()
     said = select(messages.c.text).where(of, messages.c.role == "user").order_by(messages.c.id).limit(1)
     columns = (sessions.c.id, sessions.c.title, sessions.c.lane, sessions.c.created, last, count)
-    some = select(messages.c.id).where(of).exists()
-    query = select(*columns, func.substr(said.scalar_subquery(), 1, 200)).where(where, some)
-    rows = connection.execute(query.order_by(sessions.c.created.desc(), sessions.c.id.desc()).limit(limit))
+    query = select(*columns, func.substr(said.scalar_subquery(), 1, 200))
+    # Chosen first: the messages of all the others are not counted.
+    ids = connection.execute(chosen).scalars().all()
+    rows = connection.execute(query.where(sessions.c.id.in_(ids)).order_by(*newest))
     return [Head(*row[:6], row[6] or "") for row in rows]
