@@ -155,8 +155,9 @@ async def test_the_child_dies_with_a_parent_that_was_killed(command: tuple[str, 
 
 RUNNER = """
 import threading
-from unittest.mock import MagicMock
-CommonParams = MagicMock
+class CommonParams:
+    def __getattr__(self, name):
+        return CommonParams()
 class Server:
     listening_address = "http://127.0.0.1:1"
     def __init__(self, parameters):
