@@ -6,7 +6,10 @@ import re
 
 import pytest
 from playwright.async_api import Page, expect
+from sqlalchemy import Connection, select
 
+from gateway.sessions import compressions
+from gateway.storage.tables import compressions as kept
 from tests.browser.conftest import Office, Visit
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -88,7 +91,32 @@ async def test_a_stop_while_it_is_summed_up_leaves_no_line_and_no_status(office:
     office.model.free.set()
 
 
+def take_back(connection: Connection) -> None:
+    """Undo the newest compression, as another process does: no page is told."""
+    session = connection.execute(select(kept.c.session_id)).scalars().first()
+    assert session is not None
+    found = compressions.newest(connection, session)
+    assert found is not None
+    compressions.undo(connection, found)
+
+
 async def test_a_summary_that_is_gone_says_so_where_it_would_open(office: Office, visit: Visit) -> None:
+    page = await visit()
+    count = await talk_until_summed_up(office, page)
+    office.model.free.set()
+    await expect(page.locator("#log .message.agent")).to_have_count(count)
+    await expect(page.locator("#typing")).to_be_hidden()
+    await page.reload()  # what has just been read is not read again for a while
+    divider = page.locator("#log .divider")
+    await expect(divider).to_have_count(1)
+    await office.database.write(take_back)
+    await divider.locator("summary").click()
+    await expect(divider.locator(".body")).to_have_text(
+        "There is no such summary in this conversation; it may have been undone."
+    )
+
+
+async def test_a_summary_that_could_not_be_fetched_says_so_and_opens_later(office: Office, visit: Visit) -> None:
     page = await visit()
     await talk_until_summed_up(office, page)
     office.model.free.set()
