@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from gateway.contracts.adapter import Adapter
 from gateway.errors import AdapterError
-from gateway.supervise import contain
+from gateway.supervise import beside, contain
 from gateway.types import Address
 
 log = logging.getLogger(__name__)
@@ -16,7 +18,14 @@ EVERY = 4.0
 """Seconds after which platforms let the sign fade (Telegram: 5)."""
 
 
-async def keep_typing(adapter: Adapter, target: Address) -> None:
+@asynccontextmanager
+async def typing(adapter: Adapter | None, target: Address) -> AsyncIterator[None]:
+    """Show the sign in a place as long as the block runs, where something serves the place."""
+    async with beside(*([_keep_typing(adapter, target)] if adapter is not None else [])):
+        yield
+
+
+async def _keep_typing(adapter: Adapter, target: Address) -> None:
     """Show the sign until cancelled; a platform that refuses it costs nothing else."""
     try:
         while True:

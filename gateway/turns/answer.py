@@ -25,6 +25,7 @@ from gateway.delivery import outbox
 from gateway.delivery.outbox import Outgoing
 from gateway.delivery.prepare import LONG, Prepare
 from gateway.delivery.sender import Sender
+from gateway.delivery.typing import typing
 from gateway.errors import Fenced
 from gateway.messages import Finished, Message, Progress
 from gateway.metrics import Metrics
@@ -230,19 +231,20 @@ class Answers:
         turn = await self._turn(claimed, session, past.events)
         await self._rooms.fitting.engines.begin(entry, turn, fresh=claimed.fresh)
         tools = self._rooms.tools(turn, model)
-        attached = await self._said(turn, model, tools, session, past)
         ledger = self._ledger(claimed, session, turn, past.replaces)
-        work = Work(
-            turn=turn,
-            model=model,
-            tools=tools,
-            journal=TurnJournal(self._rooms.database, claimed, model.name, session),
-            window=self._rooms.fitting.window(entry, turn, model, tools.specs(), ledger),
-            said=attached.said,
-            resumed=past.said,
-            started=past.started,
-        )
-        shown = await self._run(work, past)
+        async with typing(self._rooms.prepare.adapter(turn.targets[0]), turn.targets[0]):
+            attached = await self._said(turn, model, tools, session, past)
+            work = Work(
+                turn=turn,
+                model=model,
+                tools=tools,
+                journal=TurnJournal(self._rooms.database, claimed, model.name, session),
+                window=self._rooms.fitting.window(entry, turn, model, tools.specs(), ledger),
+                said=attached.said,
+                resumed=past.said,
+                started=past.started,
+            )
+            shown = await self._run(work, past)
         finished = shown.finished
         parts = await self._parts(turn, attached.notices, shown)
         version, queues, counters = await self._store(claimed, ledger, work, finished, parts, past)

@@ -13,13 +13,13 @@ from types import TracebackType
 from typing import Self
 from weakref import WeakValueDictionary
 
-from gateway.agent.memory.admitted import admitted
 from gateway.contracts.context import ContextEngine
 from gateway.contracts.resource import Resource
 from gateway.contracts.tool import Tools, ToolSpec
 from gateway.errors import ToolError
 from gateway.messages import Message, ToolCall
 from gateway.supervise import Background
+from gateway.toolkit.admitted import admitted
 from gateway.toolkit.arguments import parse_arguments
 from gateway.toolkit.function import Tool
 from gateway.toolkit.toolset import FunctionTools

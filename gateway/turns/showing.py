@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
 from gateway.contracts.adapter import Adapter, Status
 from gateway.delivery.live import Live
-from gateway.delivery.typing import keep_typing
 from gateway.errors import AdapterError
 from gateway.messages import Compressing, CompressionEnded, Finished, Notice, Progress
 from gateway.storage.database import Database
@@ -61,7 +60,7 @@ class Chat:
         finished, notices, notice, live = None, dict[str, None](), self._notice(), self._live()
         if live is not None and notice is not None:
             live.note(notice.line)
-        async with beside(*self._beside(live)) as tasks:
+        async with beside(*([live.run()] if live is not None else [])) as tasks:
             async with aclosing(report):
                 async for progress in report:
                     if isinstance(progress, Finished):
@@ -89,15 +88,6 @@ class Chat:
         if adapter is None or every is None or not adapter.limits.edits:
             return None
         return Live(self.database, adapter, self.turn.id, self.target, every=every, adopt=self.adopt)
-
-    def _beside(self, live: Live | None) -> list[Coroutine[object, object, None]]:
-        """Return what goes on beside the loop: the typing sign, and the live message last."""
-        work: list[Coroutine[object, object, None]] = []
-        if self.adapter is not None:
-            work.append(keep_typing(self.adapter, self.target))
-        if live is not None:
-            work.append(live.run())
-        return work
 
     async def _hear(self, progress: Progress, live: Live | None, notice: CompressionNotice | None) -> None:
         match progress:

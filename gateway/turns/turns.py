@@ -24,12 +24,11 @@ from gateway.contracts.bus import Hints
 from gateway.delivery import outbox
 from gateway.delivery.prepare import Prepare
 from gateway.delivery.sender import Sender
-from gateway.delivery.typing import keep_typing
+from gateway.delivery.typing import typing
 from gateway.errors import Fenced, StorageError
 from gateway.metrics import Metrics
 from gateway.sessions import store
 from gateway.storage.database import Connection, Database
-from gateway.supervise import beside
 from gateway.turns.answer import Answers
 from gateway.types import Event, Reply, SessionKey
 
@@ -212,8 +211,7 @@ class Turns:
     async def _work(self, work: Work, asked: Asked) -> Said:
         """Do the work of a command, which may take a while: the chat shows that something is under way."""
         place = asked.event.origin
-        adapter = self._rooms.prepare.adapter(place)
-        async with beside(*([keep_typing(adapter, place)] if adapter is not None else [])):
+        async with typing(self._rooms.prepare.adapter(place), place):
             return await work(asked)
 
     async def _give_back(self, claimed: Claimed | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -413,3 +414,26 @@ async def test_who_is_named_the_owner_later_brings_their_notes_along(house: Hous
         await tell(house, "what do you know?", shows="you said: what do you know?")
         assert "Prefers tea" in prompt(house)
         await tell(house, "/memory", shows="Whose: the owner's")
+
+
+class Slow(Shared):
+    """Recalls once it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.let = asyncio.Event()
+
+    async def prefetch(self, query: str, scope: Scope) -> str:
+        await self.let.wait()
+        return ""
+
+
+async def test_while_something_is_recalled_the_chat_shows_that_an_answer_is_under_way(small: House) -> None:
+    service = small.provider = Slow()
+    async with small.running() as chat:
+        chat.say("hello")
+        await chat.until(lambda: "ann" in chat.typing_in, "the typing sign")
+        assert small.model.asked == []
+        service.let.set()
+        await chat.sees("you said: hello")
+        await chat.is_quiet()
