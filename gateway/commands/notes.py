@@ -18,7 +18,7 @@ from gateway.commands.registry import Asked, Command, Said
 from gateway.errors import StorageError
 from gateway.sessions.keys import is_of_one
 from gateway.sessions.whose import Whose
-from gateway.storage import erase
+from gateway.storage import erase, words
 from gateway.storage.database import Connection, Database
 from gateway.types import Event, Role
 
@@ -196,10 +196,13 @@ async def _forgetme(rooms: Remembered, asked: Asked) -> Said:
     if not person:
         return Said("I keep nothing of you.")
 
+    indexed = await rooms.database.read(partial(words.indexed_of, person=person))
+
     def conversations(connection: Connection) -> erase.Erased:
         talking = reports.talking(connection, people.accounts(connection, person))
         begun = set(filter(is_of_one, talking))
-        return erase.erase_conversations(connection, person, begun, asking=str(asked.key), keep=asked.id)
+        row = asked.id
+        return erase.erase_conversations(connection, person, begun, asking=str(asked.key), keep=row, indexed=indexed)
 
     def leave(connection: Connection) -> erase.Erased | None:
         """Also forget who it was, and what has begun since under that name; None for who stays."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from sqlalchemy import Connection, and_, delete, not_, or_, select, update
 
@@ -26,6 +27,7 @@ from gateway.storage.tables import (
     view_rows,
     views,
 )
+from gateway.storage.words import Said
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,13 @@ class Erased:
 
 
 def erase_conversations(
-    connection: Connection, person: str, begun: Set[str] = frozenset(), *, asking: str, keep: int
+    connection: Connection,
+    person: str,
+    begun: Set[str] = frozenset(),
+    *,
+    asking: str,
+    keep: int,
+    indexed: Mapping[int, Said] = MappingProxyType({}),
 ) -> Erased:
     """
     Remove every conversation that is the person's alone, with its turns, events and deliveries.
@@ -54,7 +62,7 @@ def erase_conversations(
     `begun` are more lanes of the person's alone: a session in which nothing was stored does not say whose it is.
     `asking` is the lane that asked and `keep` the row of its asking, which is answered when this has ended. Turns of
     the other lanes are fenced off, live sessions read anew, and commands that wait and what was said after the asking
-    answered after this.
+    answered after this. `indexed` is what `words.indexed_of` told just before: what is in it is not read again.
     """
     # Who asks in two chats at once is erased once; lanes come before what is in them, as in the end of a turn.
     connection.execute(select(people.c.id).where(people.c.id == person).with_for_update())
@@ -64,7 +72,7 @@ def erase_conversations(
         _fence(connection, key, asking=key == asking)
     fresh = and_(sessions.c.lane.in_(keys), sessions.c.person == "")
     ids = connection.execute(select(sessions.c.id).where(or_(mine, fresh))).scalars().all()
-    counts = [_session(connection, id) for id in ids]
+    counts = [_session(connection, id, indexed) for id in ids]
     for key in keys:
         _empty(connection, key, keep)
     accounts = select(identities.c.account).where(identities.c.person == person)
@@ -83,7 +91,7 @@ def erase_person(connection: Connection, person: str) -> None:
     connection.execute(delete(people).where(people.c.id == person))
 
 
-def _session(connection: Connection, id: str) -> int:
+def _session(connection: Connection, id: str, indexed: Mapping[int, Said]) -> int:
     of = select(turns.c.id).where(turns.c.session_id == id)
     connection.execute(delete(calls).where(calls.c.turn.in_(of)))
     connection.execute(delete(outbox).where(outbox.c.turn.in_(of)))
@@ -94,7 +102,7 @@ def _session(connection: Connection, id: str) -> int:
     connection.execute(delete(view_rows).where(view_rows.c.view.in_(mine) | view_rows.c.message.in_(said)))
     connection.execute(delete(compressions).where(compressions.c.session_id == id))
     connection.execute(delete(views).where(views.c.session_id == id))
-    words.remove(connection, id)
+    words.remove(connection, id, indexed)
     count = connection.execute(delete(messages).where(messages.c.session_id == id)).rowcount
     connection.execute(delete(nudges).where(nudges.c.session_id == id))
     connection.execute(delete(sessions).where(sessions.c.id == id))

@@ -8,7 +8,7 @@ letter. On SQLite there is no copy of the text: a message is taken out by saying
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,6 +27,8 @@ all must fit 1 MB (its manual, 12.11).
 TIDYING = "search_tidying"
 """The fact that something was taken out of the index of SQLite, whose files keep its words until they are merged."""
 TIDY_PAGES = 200
+READ_AT_ONCE = 500
+"""Messages; a statement takes so many parameters at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,18 +132,36 @@ def _parts(said: Said) -> Iterator[dict[str, Any]]:
 # --- out
 
 
-def remove(connection: Connection, session_id: str) -> None:
-    """Take a session's messages out of the index, before their rows go."""
+def indexed_of(connection: Connection, person: str) -> dict[int, Said]:
+    """
+    Return what is indexed of the conversations that are a person's alone, as far as `remove` has to be told.
+
+    It takes its time for many messages, and so it has its place before the write that removes.
+    """
+    if connection.dialect.name != "sqlite":
+        return {}
+    of = select(*_SAID).join(sessions, sessions.c.id == messages.c.session_id).where(sessions.c.person == person)
+    return {row.id: terms(Unread(*row)) for row in connection.execute(of)}
+
+
+def remove(connection: Connection, session_id: str, told: Mapping[int, Said]) -> None:
+    """Take a session's messages out of the index, before their rows go; what is not `told` of them is read."""
     if connection.dialect.name != "sqlite":
         return  # there the rows of the index go with the messages
-    indexed = select(*_SAID).where(messages.c.session_id == session_id)
-    indexed = indexed.where(messages.c.id.not_in(select(unindexed.c.message)))
-    scope = connection.execute(select(sessions.c.scope).where(sessions.c.id == session_id)).scalar() or 0
-    rows = [_columns(replace(terms(Unread(*row)), scope=scope)) for row in connection.execute(indexed)]
-    if rows:
-        connection.execute(_REMOVE, rows)
+    indexed = select(messages.c.id).where(messages.c.session_id == session_id)
+    ids = connection.execute(indexed.where(messages.c.id.not_in(select(unindexed.c.message)))).scalars().all()
+    if ids:
+        scope = connection.execute(select(sessions.c.scope).where(sessions.c.id == session_id)).scalar_one()
+        said = {**told, **_since(connection, [id for id in ids if id not in told])}
+        connection.execute(_REMOVE, [_columns(replace(said[id], scope=scope)) for id in ids])
         row = upsert(connection, facts).values(name=TIDYING, value="begin")
         connection.execute(row.on_conflict_do_update(index_elements=["name"], set_={"value": "begin"}))
+
+
+def _since(connection: Connection, ids: Sequence[int]) -> dict[int, Said]:
+    pages = (ids[first : first + READ_AT_ONCE] for first in range(0, len(ids), READ_AT_ONCE))
+    rows = (Unread(*row) for page in pages for row in connection.execute(_READ, {"ids": page}))
+    return {row.id: terms(row) for row in rows}
 
 
 # FTS5, "The 'delete' command": an index without a copy of the text has to be told what was in it.

@@ -6,7 +6,7 @@ import asyncio
 import json
 import random
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -57,6 +57,14 @@ TICKET = "ticket #77 in lib/app.py, mail bob@example.org, can't, 75%, why? $9 x;
 @pytest.fixture
 def talks(database: Database) -> Talks:
     return Talks(database)
+
+
+@pytest.fixture
+async def served(postgres_with_schema: str, tmp_path: Path) -> AsyncIterator[Talks]:
+    """Talks on a server, where several write at once; a file has one writer."""
+    with copied(postgres_with_schema) as url:
+        async with open_database(url, tmp_path) as database:
+            yield Talks(database)
 
 
 # --- any text, any query
@@ -443,34 +451,29 @@ async def test_old_rows_are_indexed_by_and_by_with_who_spoke_and_until_then_it_i
     assert await catch_up(talks.database, 100) == 0
 
 
-async def test_two_that_index_at_once_index_nothing_twice(talks: Talks) -> None:
-    await talks.say(*(f"tulip {number}" for number in range(300)))
-    await asyncio.gather(*(catch_up(talks.database) for _ in range(4)))
-    assert (await talks.find("tulip")).messages == 300
+async def test_two_that_index_at_once_index_nothing_twice(served: Talks) -> None:
+    await served.say(*(f"tulip {number}" for number in range(300)))
+    await asyncio.gather(*(catch_up(served.database) for _ in range(4)))
+    assert (await served.find("tulip")).messages == 300
 
 
-async def test_two_that_meet_a_new_conversation_at_once_give_it_one_number(
-    postgres_with_schema: str, tmp_path: Path
-) -> None:
-    """On a server only: a file has one writer."""
-    with copied(postgres_with_schema) as url:
-        async with open_database(url, tmp_path) as database:
-            talks, met = Talks(database), threading.Event()
-            await talks.say("tulip one", "tulip two", lane=GROUP)
-            one, two = await database.read(partial(_said, ids=(1, 2)))
+async def test_two_that_meet_a_new_conversation_at_once_give_it_one_number(served: Talks) -> None:
+    met = threading.Event()
+    await served.say("tulip one", "tulip two", lane=GROUP)
+    one, two = await served.database.read(partial(_said, ids=(1, 2)))
 
-            def slow(connection: Connection) -> None:
-                put(connection, [one])
-                assert met.wait(10)
-                while not connection.execute(text(WAITING)).scalar_one():
-                    connection.execute(text("SELECT pg_stat_clear_snapshot()"))
+    def slow(connection: Connection) -> None:
+        put(connection, [one])
+        assert met.wait(10)
+        while not connection.execute(text(WAITING)).scalar_one():
+            connection.execute(text("SELECT pg_stat_clear_snapshot()"))
 
-            def quick(connection: Connection) -> None:
-                met.set()
-                put(connection, [two])
+    def quick(connection: Connection) -> None:
+        met.set()
+        put(connection, [two])
 
-            await asyncio.gather(database.write(slow), database.write(quick))
-            assert sorted(await talks.texts("tulip")) == ["tulip one", "tulip two"]
+    await asyncio.gather(served.database.write(slow), served.database.write(quick))
+    assert sorted(await served.texts("tulip")) == ["tulip one", "tulip two"]
 
 
 WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
@@ -501,6 +504,49 @@ async def test_who_is_forgotten_is_out_of_the_index_and_of_the_lists_of_who_spok
     assert list(who) == []
 
 
+async def test_who_is_forgotten_is_read_before_the_write_and_only_what_was_said_since_within_it(talks: Talks) -> None:
+    await talks.say("a quagga", "a second quagga")
+    await catch_up(talks.database)
+    indexed = await talks.database.read(partial(words.indexed_of, person="ann"))
+    assert await _texts_read(talks, indexed) == 0
+    assert await talks.find_all("quagga") == []
+    talks.begun.remove(f"s of {private('ann')}")
+    await talks.say("a quagga")
+    indexed = await talks.database.read(partial(words.indexed_of, person="ann"))
+    await talks.say("a quagga that has come since")
+    await catch_up(talks.database)
+    assert await _texts_read(talks, indexed) == (1 if talks.database.url.startswith("sqlite") else 0)
+    await talks.say("quagga", by="bob")
+    assert await talks.find_all("quagga") == ["quagga"]
+    assert await talks.database.write(partial(_entries, word="quagga")) == 1
+
+
+async def _texts_read(talks: Talks, indexed: Mapping[int, Said]) -> int:
+    """Forget Ann, and return how many statements read texts meanwhile."""
+    ran: list[str] = []
+
+    def forget(connection: Connection) -> None:
+        @event.listens_for(connection, "before_cursor_execute")
+        def note(_: Connection, cursor: object, statement: str, *rest: object) -> None:
+            ran.append(statement)
+
+        erase.erase_conversations(connection, "ann", asking=private("ann"), keep=0, indexed=indexed)
+
+    await talks.database.write(forget)
+    return sum("messages.text" in statement for statement in ran)
+
+
+def _entries(connection: Connection, word: str) -> int:
+    """Return how often a word stands in the index, in whichever message."""
+    if connection.dialect.name == "sqlite":
+        vocabulary = "CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab (main, message_words, instance)"
+        connection.execute(text(vocabulary))
+        found = "SELECT count(*) FROM vocabulary WHERE term = :word AND col = 'words'"
+    else:
+        found = "SELECT coalesce(sum(nentry), 0) FROM ts_stat('SELECT words FROM message_words') WHERE word = :word"
+    return int(connection.execute(text(found), {"word": word}).scalar_one())
+
+
 async def test_who_is_forgotten_before_a_group_is_indexed_is_not_noted_again(talks: Talks) -> None:
     await talks.say("tulip", lane=GROUP, turn="t1")
     packed = pack(
@@ -521,19 +567,26 @@ async def test_who_is_forgotten_before_a_group_is_indexed_is_not_noted_again(tal
     assert who == []
 
 
-async def test_the_files_hold_nothing_of_who_was_forgotten(tmp_path: Path, talks: Talks) -> None:
-    if not talks.database.url.startswith("sqlite"):
-        return  # a server has its own ways; there the rows of the index go with the messages
+async def test_the_files_hold_nothing_of_who_was_forgotten(talks: Talks) -> None:
     await talks.say(*(f"quagga{number} and more" for number in range(500)))
     await talks.say("something of Bob's", by="bob")
     await keep_up(talks.database)
+    assert await talks.database.read(_with_quagga) > 0
     await talks.database.write(
         lambda connection: erase.erase_conversations(connection, "ann", asking=private("ann"), keep=0)
     )
     await keep_up(talks.database)
-    terms = "SELECT count(*) FROM message_words_data WHERE instr(block, CAST('quagga' AS BLOB))"
-    assert await talks.database.read(lambda connection: connection.execute(text(terms)).scalar_one()) == 0
+    assert await talks.database.read(_with_quagga) == 0
     assert await talks.texts("something", "bob") == ["something of Bob's"]
+
+
+def _with_quagga(connection: Connection) -> int:
+    """Return how many rows of what the index is kept in hold the word: of SQLite its pages."""
+    found = {
+        "sqlite": "SELECT count(*) FROM message_words_data WHERE instr(block, CAST('quagga' AS BLOB))",
+        "postgresql": "SELECT count(*) FROM message_words WHERE CAST(words AS text) LIKE '%quagga%'",
+    }
+    return int(connection.execute(text(found[connection.dialect.name])).scalar_one())
 
 
 # --- the tool

@@ -89,7 +89,7 @@ def searching(connection: Connection) -> None:
     assert found.hits
     pages.around(connection, "s1", 1, 5)
     pages.ends(connection, "s1", 3, 3)
-    words.remove(connection, "s1")
+    words.remove(connection, "s1", words.indexed_of(connection, ""))
 
 
 @pytest.mark.parametrize("job", [message_to_answer, attempts, commands, watching, searching])
