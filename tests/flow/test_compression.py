@@ -19,6 +19,7 @@ from gateway.llm.faults import BrokenOff, ModelUnknown, ModelUnreachable
 from gateway.llm.tokens.messages import estimate
 from gateway.messages import Message, ToolCall
 from gateway.sessions import compressions, store
+from gateway.sessions.cache import Bounds
 from gateway.sessions.compressions import Listed
 from gateway.storage.tables import sessions
 from gateway.toolkit.function import tool
@@ -65,6 +66,7 @@ async def guards(house: House) -> Guards:
 
 
 async def test_a_long_conversation_is_compressed_and_the_new_message_is_answered(house: House) -> None:
+    """COMP-03."""
     async with house.running() as platform:
         await talk(house, 0, 12)
         platform.say("dim the kitchen light #light")
@@ -163,6 +165,7 @@ async def test_where_compression_is_off_nothing_is_compressed_of_itself(small: H
 
 
 async def test_a_message_that_comes_while_a_summary_is_written_is_in_the_next_request(house: House) -> None:
+    """CONC-06."""
     async with house.running() as platform:
         writing, go_on = asyncio.Event(), asyncio.Event()
         slow = SlowWriter(writing, go_on)
@@ -254,6 +257,8 @@ async def test_a_summary_that_is_no_shorter_is_not_taken_and_not_asked_for_again
 
 
 async def test_a_summary_that_the_model_repeats_is_never_shown(house: House) -> None:
+    """COMP-04."""
+
     def echoing(messages: Sequence[Message]) -> str:
         opening = messages[1].content
         number = messages[-1].content.rpartition("#")[2]
@@ -268,6 +273,21 @@ async def test_a_summary_that_the_model_repeats_is_never_shown(house: House) -> 
         await talk(house, 0, 13)
         assert model(house).summed_up
         assert all("CONTEXT" not in text for text in [*platform.texts(), *platform.sendings])
+
+
+async def test_the_guards_of_a_conversation_outlive_its_eviction(small: House) -> None:
+    small.change(cache=Bounds(1, 3600, 1 << 30))
+    model(small).summarise = lambda prompt: ModelBusy("the endpoint has trouble of its own (500)")
+    async with small.running() as platform:
+        number = 0
+        while not model(small).summed_up:
+            await talk(small, number, 1)
+            number += 1
+        asked = len(model(small).summed_up)
+        platform.say("hello #bob", "bob")
+        await platform.sees("heard bob", "bob")
+        await talk(small, number, 12)
+    assert len(model(small).summed_up) == asked
 
 
 # --- stops, crashes, several sessions

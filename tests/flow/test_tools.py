@@ -278,6 +278,7 @@ async def test_new_cancels_the_tool_that_runs_and_its_late_answer_is_in_neither_
 async def test_a_tool_that_fails_at_once_before_a_model_without_words_still_gets_the_person_a_sentence(
     house: House,
 ) -> None:
+    """PAIR-05."""
     @tool()
     async def look() -> str:
         """Look."""

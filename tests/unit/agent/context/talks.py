@@ -26,6 +26,8 @@ from gateway.toolkit.toolset import FunctionTools
 from gateway.types import Address, ChatType, Event, Sender, SessionKey, Turn
 from tests.fakes.counting import CountingModel
 
+PARAGRAPH = "The letter about the tax form says that the second page has to be filled in again, and by hand. " * 30
+"""About 650 tokens."""
 PROMPT = "You are a helpful assistant."
 ORIGIN = Address(platform="fake", account="", chat="ann")
 

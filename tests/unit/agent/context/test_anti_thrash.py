@@ -17,10 +17,8 @@ from gateway.toolkit.function import tool
 from gateway.toolkit.toolset import FunctionTools
 from gateway.types import Turn
 from tests.fakes.counting import CountingModel, summary
-from tests.unit.agent.context.talks import Talk
+from tests.unit.agent.context.talks import PARAGRAPH, Talk
 
-PARAGRAPH = "The letter about the tax form says that the second page has to be filled in again, and by hand. " * 30
-"""About 650 tokens."""
 GIANT = "An entry of the log that nobody will ever read again, and which goes on in the next line.\n" * 1_500
 """About 30,000 tokens."""
 

@@ -15,10 +15,8 @@ from gateway.contracts.context import Compressed, ContextEngine, Kept, Order, Pa
 from gateway.messages import Message
 from tests.fakes.counting import CountingModel
 from tests.unit.agent.context.conversations import answer, rows_of, tokens_of, user
-from tests.unit.agent.context.talks import Talk
+from tests.unit.agent.context.talks import PARAGRAPH, Talk
 
-PARAGRAPH = "The letter about the tax form says that the second page has to be filled in again, and by hand. " * 30
-"""About 650 tokens."""
 Make = Callable[[Past], View]
 
 

@@ -15,10 +15,7 @@ from gateway.toolkit.function import tool
 from gateway.toolkit.toolset import FunctionTools
 from gateway.turns.live import LiveSession
 from tests.fakes.counting import CountingModel
-from tests.unit.agent.context.talks import Talk
-
-PARAGRAPH = "The letter about the tax form says that the second page has to be filled in again, and by hand. " * 30
-"""About 650 tokens."""
+from tests.unit.agent.context.talks import PARAGRAPH, Talk
 
 
 def fine(messages: Sequence[Message]) -> str:

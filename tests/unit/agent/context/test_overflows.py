@@ -14,10 +14,7 @@ from gateway.errors import AuthFailed, BadResponse, ContextOverflow, ModelBusy, 
 from gateway.llm.faults import ModelUnreachable
 from gateway.messages import Message, Usage
 from tests.fakes.counting import CountingModel
-from tests.unit.agent.context.talks import Talk
-
-PARAGRAPH = "The letter about the tax form says that the second page has to be filled in again, and by hand. " * 30
-"""About 650 tokens."""
+from tests.unit.agent.context.talks import PARAGRAPH, Talk
 
 
 def fine(messages: Sequence[Message]) -> str:
