@@ -2,10 +2,12 @@
 
 In: the kind of plugin and its name. Out: what its ``create(settings: Mapping[str, Any], home: Path)`` makes. A plugin
 is a package of the home, ``plugins/<kind>/<name>/``, or the module that an entry point of an installed package names.
+Its settings may stand in a file of the home, ``<name>.json``.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import sys
@@ -57,6 +59,23 @@ def load_plugin(kind: Kind[T], name: str, where: Where, broken: Broken) -> Make[
     if create is None:
         return None
     return lambda settings, home: _contained(partial(_made, kind, create, settings, home), broken)
+
+
+def own_file(path: Path) -> dict[str, Any]:
+    """Read a plugin's own file, which may be missing; raise `ConfigError` for anything but a JSON object."""
+    try:
+        values = json.loads(path.read_text("utf-8-sig"))
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror or error}", file=str(path)) from error
+    except json.JSONDecodeError as error:
+        raise ConfigError(f"not JSON: {error.msg}", file=str(path), line=error.lineno, column=error.colno) from None
+    except (ValueError, RecursionError):
+        raise ConfigError("not JSON in UTF-8", file=str(path)) from None
+    if not isinstance(values, dict):
+        raise ConfigError("must be a JSON object", file=str(path), hint="write {} around its settings")
+    return values
 
 
 def _contained(job: Callable[[], T], broken: Broken) -> T | None:

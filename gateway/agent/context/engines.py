@@ -14,8 +14,7 @@ from typing import Any
 
 from gateway.agent.context.guarded import Guarded
 from gateway.agent.context.settings import CompressionSettings
-from gateway.agent.memory.providers.given import own_file
-from gateway.agent.plugins import Kind, Make, find_plugins, load_plugin
+from gateway.agent.plugins import Kind, Make, find_plugins, load_plugin, own_file
 from gateway.contracts.context import ContextEngine
 from gateway.errors import ConfigError
 

@@ -14,7 +14,6 @@ from functools import partial
 from types import TracebackType
 from typing import Self
 
-from gateway.agent.memory.admitted import admitted
 from gateway.agent.memory.backlog import SIZE, Backlog, Drained, Kind
 from gateway.agent.memory.breaker import Breaker
 from gateway.agent.memory.calls import Call, Calls, name_of, said
@@ -26,6 +25,7 @@ from gateway.contracts.tool import Tools, ToolSpec
 from gateway.errors import GatewayError, ToolError
 from gateway.messages import Message, ToolCall
 from gateway.supervise import Background
+from gateway.toolkit.admitted import admitted
 from gateway.toolkit.arguments import parse_arguments
 from gateway.toolkit.function import Tool
 from gateway.toolkit.toolset import FunctionTools

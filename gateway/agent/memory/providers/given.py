@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any
 from pydantic import SecretStr
 
 from gateway.agent.memory.settings import MemorySettings
-from gateway.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,20 +27,3 @@ class Given:
         found = self.file.get(key)
         candidates = (value, "" if found is None else str(found), *(self.variables.get(name, "") for name in variables))
         return next((candidate for candidate in candidates if candidate), "")
-
-
-def own_file(path: Path) -> dict[str, Any]:
-    """Read a provider's own file, which may be missing; raise `ConfigError` for anything but a JSON object."""
-    try:
-        values = json.loads(path.read_text("utf-8-sig"))
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise ConfigError(f"cannot be read: {error.strerror or error}", file=str(path)) from error
-    except json.JSONDecodeError as error:
-        raise ConfigError(f"not JSON: {error.msg}", file=str(path), line=error.lineno, column=error.colno) from None
-    except (ValueError, RecursionError):
-        raise ConfigError("not JSON in UTF-8", file=str(path)) from None
-    if not isinstance(values, dict):
-        raise ConfigError("must be a JSON object", file=str(path), hint="write {} around its settings")
-    return values

@@ -13,11 +13,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from gateway.agent.memory.providers.given import Given, own_file
+from gateway.agent.memory.providers.given import Given
 from gateway.agent.memory.providers.honcho_client import DIGEST, HonchoClient, Names
 from gateway.agent.memory.providers.honcho_memory import Honcho
 from gateway.agent.memory.providers.honcho_tools import ID
 from gateway.agent.memory.providers.service import Place
+from gateway.agent.plugins import own_file
 from gateway.errors import ConfigError
 
 LIBRARY = "honcho-ai"

@@ -11,9 +11,9 @@ from collections.abc import Collection, Mapping
 from importlib import import_module
 from pathlib import Path
 
-from gateway.agent.memory.providers.given import Given, own_file
+from gateway.agent.memory.providers.given import Given
 from gateway.agent.memory.settings import MemorySettings
-from gateway.agent.plugins import Kind, find_plugins, load_plugin
+from gateway.agent.plugins import Kind, find_plugins, load_plugin, own_file
 from gateway.contracts.memory import MemoryProvider
 from gateway.errors import ConfigError
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from gateway.agent.memory.providers.given import Given, own_file
+from gateway.agent.memory.providers.given import Given
 from gateway.agent.memory.providers.loading import open_provider
 from gateway.agent.memory.settings import MemorySettings
 from gateway.contracts.memory import MemoryProvider
@@ -172,27 +172,3 @@ def test_a_setting_goes_before_the_file_and_the_file_before_the_environment(tmp_
     assert given.find("", "number") == "5"
     assert given.find("", "none", "FIRST", "SECOND") == "environment"
     assert given.find("", "absent", "FIRST", "THIRD") == ""
-
-
-def test_an_own_file_that_is_not_there_says_nothing(tmp_path: Path) -> None:
-    assert own_file(tmp_path / "mem0.json") == {}
-
-
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        (b"{", r"mem0.json:1:2: not JSON: Expecting property name"),
-        (b"[1]", r"mem0.json: must be a JSON object; write \{\} around its settings"),
-        (b'{"a": "\xff"}', r"mem0.json: not JSON in UTF-8"),
-        (b"[" * 100_000, r"mem0.json: not JSON in UTF-8"),
-    ],
-)
-def test_an_own_file_that_cannot_be_read_is_said_to_be_so(tmp_path: Path, content: bytes, told: str) -> None:
-    (tmp_path / "mem0.json").write_bytes(content)
-    with pytest.raises(ConfigError, match=told):
-        own_file(tmp_path / "mem0.json")
-
-
-def test_an_own_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
-    (tmp_path / "mem0.json").write_bytes(b'\xef\xbb\xbf{"a": 1}')
-    assert own_file(tmp_path / "mem0.json") == {"a": 1}
