@@ -117,14 +117,16 @@ def search(output: Output, *, query: str, limit: int, sort: Order) -> None:
         return await rooms.database.read(job), waiting, rooms.redact
 
     found, waiting, redact = in_rooms(output, work)
-    shown, more = found.hits[:limit], len(found.hits) > limit
+    shown, more = found.hits[:limit], len(found.hits) > limit or found.passed_over != ""
     document = {"hits": [_hit(one, redact) for one in shown], "hasMore": more, "notIndexed": waiting}
     output.answer(document, list(_hits(shown)) or ["nothing that was said fits"])
     if wanted.empty:
         output.note("the query holds no word to look for")
     if waiting:
         output.note(f"{waiting} older messages are not indexed yet: a gateway that runs does so by and by")
-    if more:
+    if found.passed_over:
+        output.note(found.passed_over)
+    if len(found.hits) > limit:
         output.note("there are more; see --limit")
 
 

@@ -25,7 +25,6 @@ from gateway.sessions.search.pages import Head, Line, Page
 from gateway.sessions.search.query import ROLES, Query, QueryError, parse
 from gateway.sessions.search.scope import Asking
 from gateway.storage.database import Connection, Database, T
-from gateway.storage.matches import CANDIDATES
 from gateway.toolkit.fence import fenced
 from gateway.toolkit.function import Tool, tool
 from gateway.types import Turn
@@ -147,10 +146,8 @@ def _discover(
 
 def _note(query: Query, found: Found, waiting: int) -> str:
     notes = [NO_WORD] if query.empty else []
-    if found.messages >= CANDIDATES:
-        notes.append(
-            f"only the newest {CANDIDATES:,} messages that fit were looked at: add words or before: for others"
-        )
+    if found.passed_over:
+        notes.append(found.passed_over)
     if waiting:
         notes.append(f"{waiting:,} older messages are still being indexed and were not searched")
     return "; ".join(notes)

@@ -260,7 +260,7 @@ async def test_of_each_conversation_the_best_is_shown_and_the_others_are_counted
     await talks.say("one tulip more", session="two")
     found = await talks.find("tulip", apart=True)
     assert {(hit.session_id, hit.more) for hit in found.hits} == {("one", 1), ("two", 0)}
-    assert (found.messages, found.sessions) == (3, 2)
+    assert (found.messages, found.sessions, found.passed_over) == (3, 2, "")
 
 
 async def test_the_newest_thousand_are_those_of_who_asks(talks: Talks) -> None:
@@ -269,6 +269,9 @@ async def test_the_newest_thousand_are_those_of_who_asks(talks: Talks) -> None:
     assert await talks.texts("tulip") == ["tulip of long ago"]
     found = await talks.find("tulip", "bob", order="newest")
     assert found.messages == 1000
+    assert "only the newest 1,000 messages that fit were looked at: add words or before:" in found.passed_over
+    oldest = await talks.find("tulip", "bob", order="oldest")
+    assert "only the oldest 1,000 messages that fit were looked at: add words or after:" in oldest.passed_over
     assert found.hits[0].snippet == ">>>tulip<<< 1099"
 
 

@@ -16,7 +16,7 @@ from gateway.sessions.search.scope import Scope, numbers
 from gateway.sessions.search.snippet import snippet
 from gateway.storage.clock import now
 from gateway.storage.hidden import compressed
-from gateway.storage.matches import Candidate, Wanted, candidates
+from gateway.storage.matches import CANDIDATES, Candidate, Wanted, candidates
 from gateway.storage.tables import messages, sessions
 from gateway.storage.words import Unread, found_in
 
@@ -24,6 +24,10 @@ Order = Literal["best", "newest", "oldest"]
 State = Literal["in view", "compressed"]
 """Whether the model of that session still has a message before it, or has it only in a summary."""
 
+PASSED_OVER = tuple(
+    f"only the {end} {CANDIDATES:,} messages that fit were looked at: add words or {bound}: for others"
+    for end, bound in (("newest", "before"), ("oldest", "after"))
+)
 STATE = case((compressed(messages.c.id), "compressed"), else_="in view").label("state")
 
 
@@ -45,11 +49,16 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The best hits, and how many messages and sessions fit; no more than the candidates are counted."""
+    """
+    The best hits, and how many messages and sessions fit; no more than the candidates are counted.
+
+    `passed_over` is a sentence where more messages fit than were looked at, "" where none do.
+    """
 
     hits: tuple[Hit, ...]
     messages: int = 0
     sessions: int = 0
+    passed_over: str = ""
 
 
 def search(
@@ -76,16 +85,17 @@ def search(
         oldest=order == "oldest",
         besides=scope.session_id if scope is not None else "",
     )
-    found = candidates(connection, wanted)
+    found = candidates(connection, wanted, CANDIDATES + 1)
     if not found:
         return Found(())
+    passed_over, found = len(found) > CANDIDATES, found[:CANDIDATES]
     begun = _beginnings(connection, {one.session_id for one in found})
     of = Counter(begun[one.session_id] for one in found)
     ordered = _ordered(connection, found, query, order)
     chosen = (_first_of_each(ordered, begun) if apart else ordered)[:limit]
     hits = _hits(connection, chosen, query, redact)
     shown = tuple(replace(hits[one.id], more=of[begun[one.session_id]] - 1) for one in chosen)
-    return Found(shown, len(found), len(of))
+    return Found(shown, len(found), len(of), PASSED_OVER[order == "oldest"] if passed_over else "")
 
 
 def _ordered(connection: Connection, found: Sequence[Candidate], query: Query, order: Order) -> list[Candidate]:

@@ -140,6 +140,16 @@ def test_what_was_said_is_found_in_every_session(console: Console) -> None:
     assert (document["hits"][0]["session"], document["hasMore"], document["notIndexed"]) == ("s2", True, 0)
 
 
+def test_a_search_with_more_than_it_looks_at_says_so_whatever_the_limit(console: Console) -> None:
+    said = [Message("user", f"whale {number}") for number in range(1300)]
+    console.write(lambda connection: converse(connection, "s1", *said))
+    console.run("sessions", "search", "whale")  # indexes the first thousand
+    document = console.run("sessions", "search", "whale", "--limit", "1000", "--json").json
+    assert (len(document["hits"]), document["hasMore"], document["notIndexed"]) == (1000, True, 0)
+    ran = console.run("sessions", "search", "whale", "--limit", "1000")
+    assert "only the newest 1,000 messages that fit were looked at: add words or before:" in ran.err
+
+
 def test_a_search_that_finds_nothing_or_says_nothing_is_told_apart(console: Console) -> None:
     console.write(lambda connection: converse(connection, "s1", Message("user", "the blue whale")))
     assert console.run("sessions", "search", "walrus").out == "nothing that was said fits\n"
