@@ -39,7 +39,7 @@ class Kind(Generic[T]):
 
     folder: str
     group: str
-    makes: type[T]
+    makes: type
 
 
 def find_plugins(kind: Kind[T], home: Path) -> dict[str, Where]:
@@ -90,7 +90,7 @@ def _contained(job: Callable[[], T], broken: Broken) -> T | None:
 
 
 def _made(kind: Kind[T], create: Callable[..., Any], settings: Mapping[str, Any], home: Path) -> T:
-    made = create(settings, home)
+    made: T = create(settings, home)
     if not isinstance(made, kind.makes):
         raise TypeError(f"create returned {type(made).__name__}, not a {kind.makes.__name__}")
     return made

@@ -20,7 +20,7 @@ from gateway.errors import ConfigError
 
 log = logging.getLogger(__name__)
 
-KIND = Kind("context_engine", "hermes_gateway.context_engine", ContextEngine)  # type: ignore[type-abstract]
+KIND: Kind[ContextEngine] = Kind("context_engine", "hermes_gateway.context_engine", ContextEngine)
 OURS = "compressor"
 INSTEAD = "; the compressor stands in for it"
 

@@ -19,7 +19,7 @@ from gateway.errors import ConfigError
 
 log = logging.getLogger(__name__)
 
-KIND = Kind("memory", "hermes_gateway.memory", MemoryProvider)  # type: ignore[type-abstract]
+KIND: Kind[MemoryProvider] = Kind("memory", "hermes_gateway.memory", MemoryProvider)
 BUILT = ("holographic", "honcho", "mem0")
 PLANNED = ("byterover", "hindsight", "openviking", "retaindb", "supermemory")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,63 +23,34 @@ ORDER = Order(models=())
 QUICK = Patience(hook=0.05, compress=0.05, tool=0.05)
 
 
+def hook(name: str) -> Any:
+    """A hook that answers as the test says."""
+    return lambda self, *_, **__: self.answer(name)
+
+
+def later(name: str) -> Any:
+    """A hook that is awaited."""
+
+    async def answered(self: Any, *_: object, **__: object) -> Any:
+        answer = self.answer(name)
+        return await answer if asyncio.iscoroutine(answer) else answer
+
+    return answered
+
+
 class Told(ContextEngine):
-    """Answers every hook with what a function says for its name."""
+    """Answers each hook as a function says."""
 
     name = "told"
+    due = property(hook("due"))
+    model_changed, has_content, hides, prune = map(hook, ("model_changed", "has_content", "hides", "prune"))
+    select, used, specs, status = map(hook, ("select", "used", "specs", "status"))
+    compress, call = map(later, ("compress", "call"))
+    on_session_start, on_session_end = map(later, ("on_session_start", "on_session_end"))
+    on_session_reset, on_turn_complete = map(later, ("on_session_reset", "on_turn_complete"))
 
     def __init__(self, answer: Callable[[str], Any]) -> None:
-        self._answer = answer
-
-    def model_changed(self, model: str, window: int, max_tokens: int | None) -> None:
-        self._answer("model_changed")
-
-    @property
-    def due(self) -> int:
-        return self._answer("due")  # type: ignore[no-any-return]
-
-    async def compress(self, past: Past, order: Order) -> Compressed | Kept:
-        return await self._later("compress")  # type: ignore[no-any-return]
-
-    def has_content(self, past: Past) -> bool:
-        return self._answer("has_content")  # type: ignore[no-any-return]
-
-    def hides(self, past: Past, order: Order) -> frozenset[int] | None:
-        return self._answer("hides")  # type: ignore[no-any-return]
-
-    def prune(self, past: Past) -> Compressed | None:
-        return self._answer("prune")  # type: ignore[no-any-return]
-
-    def select(self, messages: Sequence[Message]) -> Sequence[Message]:
-        return self._answer("select")  # type: ignore[no-any-return]
-
-    def used(self, usage: Usage) -> None:
-        self._answer("used")
-
-    async def on_session_start(self, session_id: str, *, reason: str) -> None:
-        await self._later("on_session_start")
-
-    async def on_session_end(self, session_id: str, messages: Sequence[Message]) -> None:
-        await self._later("on_session_end")
-
-    async def on_session_reset(self) -> None:
-        await self._later("on_session_reset")
-
-    async def on_turn_complete(self, messages: Sequence[Message]) -> None:
-        await self._later("on_turn_complete")
-
-    def specs(self) -> Sequence[ToolSpec]:
-        return self._answer("specs")  # type: ignore[no-any-return]
-
-    async def call(self, name: str, arguments: Mapping[str, Any]) -> str:
-        return await self._later("call")  # type: ignore[no-any-return]
-
-    def status(self) -> Mapping[str, str]:
-        return self._answer("status")  # type: ignore[no-any-return]
-
-    async def _later(self, hook: str) -> Any:
-        answer = self._answer(hook)
-        return await answer if asyncio.iscoroutine(answer) else answer
+        self.answer = answer
 
 
 def guarded(answer: Callable[[str], Any], patience: Patience = QUICK) -> Guarded:
@@ -196,29 +168,37 @@ async def test_what_an_engine_makes_is_what_it_made(answer: Compressed | Kept) -
     assert await giving(answer).compress(PAST, ORDER) is answer
 
 
+loose: Any = SimpleNamespace(kept=Kept, compressed=Compressed, view=View, usage=Usage, message=Message)
+"""As somebody calls them who checks no types."""
+
+
 @pytest.mark.parametrize(
     "answer",
     [
         None,
         "a summary",
         [ROW],
-        Kept(reason=None),  # type: ignore[arg-type]
-        Kept(reason="x", pause=float("nan")),
-        Kept(reason="x", usage=None),  # type: ignore[arg-type]
-        Compressed(view=None, rows=(ROW,), outcome="summary"),  # type: ignore[arg-type]
-        Compressed(view=View(), rows=None, outcome="summary"),  # type: ignore[arg-type]
-        Compressed(view=View(), rows=("hello",), outcome="summary"),  # type: ignore[arg-type]
-        Compressed(view=View(), rows=(ROW,), outcome="wonder"),  # type: ignore[arg-type]
-        Compressed(view=View(frozenset({"1"})), rows=(ROW,), outcome="summary"),  # type: ignore[arg-type]
-        Compressed(view=View(shown={1: "hello"}), rows=(ROW,), outcome="pruned"),  # type: ignore[dict-item]
-        Compressed(view=View(summary="a\0b"), rows=(ROW,), outcome="summary"),
-        Compressed(view=View(summary="\ud800"), rows=(ROW,), outcome="summary"),
-        Compressed(view=View(), rows=(ROW,), outcome="summary", score=float("inf")),
-        Compressed(view=View(after=10**30), rows=(ROW,), outcome="summary"),
-        Compressed(view=View(), rows=(ROW,), outcome="summary", usage=Usage(10**40)),
-        Compressed(view=View(), rows=(ROW,), outcome="summary", usage=Usage("many")),  # type: ignore[arg-type]
-        Compressed(view=View(shown={1: Message("tool", "x", call_id=5)}), rows=(ROW,), outcome="pruned"),  # type: ignore[arg-type]
-        Compressed(view=View(shown={1: Message("user", "x", api_content="a\0b")}), rows=(ROW,), outcome="pruned"),
+        loose.kept(reason=None),
+        loose.kept(reason="x", pause=float("nan")),
+        loose.kept(reason="x", usage=None),
+        loose.compressed(view=None, rows=(ROW,), outcome="summary"),
+        loose.compressed(view=loose.view(), rows=None, outcome="summary"),
+        loose.compressed(view=loose.view(), rows=("hello",), outcome="summary"),
+        loose.compressed(view=loose.view(), rows=(ROW,), outcome="wonder"),
+        loose.compressed(view=loose.view(frozenset({"1"})), rows=(ROW,), outcome="summary"),
+        loose.compressed(view=loose.view(shown={1: "hello"}), rows=(ROW,), outcome="pruned"),
+        loose.compressed(view=loose.view(summary="a\0b"), rows=(ROW,), outcome="summary"),
+        loose.compressed(view=loose.view(summary="\ud800"), rows=(ROW,), outcome="summary"),
+        loose.compressed(view=loose.view(), rows=(ROW,), outcome="summary", score=float("inf")),
+        loose.compressed(view=loose.view(after=10**30), rows=(ROW,), outcome="summary"),
+        loose.compressed(view=loose.view(), rows=(ROW,), outcome="summary", usage=loose.usage(10**40)),
+        loose.compressed(view=loose.view(), rows=(ROW,), outcome="summary", usage=loose.usage("many")),
+        loose.compressed(
+            view=loose.view(shown={1: loose.message("tool", "x", call_id=5)}), rows=(ROW,), outcome="pruned"
+        ),
+        loose.compressed(
+            view=loose.view(shown={1: loose.message("user", "x", api_content="a\0b")}), rows=(ROW,), outcome="pruned"
+        ),
     ],
 )
 async def test_what_could_not_be_stored_leaves_everything_as_it_is(answer: Any) -> None:
