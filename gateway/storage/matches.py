@@ -18,7 +18,7 @@ from gateway.storage.words import quoted
 
 CANDIDATES = 1000
 """The newest so many messages that fit a query are looked at; older ones are found by more words or a date."""
-SCORED_CHARS = 4000
+SCORED_CHARS = 2000
 """Characters at the beginning of a candidate that are read."""
 WINDOW = 4000
 """On Postgres that many of the newest messages are looked through first, since its index has no order."""
