@@ -110,8 +110,7 @@ async def _show(rooms: ContextRooms, session_id: str) -> str:
 
 def summary(connection: Connection, session_id: str) -> str:
     """Return the summary that stands for a part of a session, without the marks around it; "" for none."""
-    text = next((view.summary for view in reversed(store.load(connection, session_id).views) if view.summary), "")
-    return unmarked(text).strip()
+    return unmarked(compressions.summary(connection, session_id)).strip()
 
 
 async def _undo(rooms: ContextRooms, claimed: Claimed) -> Said:

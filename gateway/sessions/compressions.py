@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Select, bindparam, func, insert, select, update
 
 from gateway.contracts.context import Record, View
 from gateway.messages import Usage
@@ -16,7 +16,7 @@ from gateway.storage.tables import COMPRESSION, compressions, messages, sessions
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A compression as it is stored; `summary` is the text that stands for what it hid. Times are 0 for never."""
+    """A compression as it is stored. Times are 0 for never."""
 
     id: int
     session_id: str
@@ -24,7 +24,6 @@ class Listed:
     turn: str
     created: float
     undone: float
-    summary: str
     record: Record
 
 
@@ -74,9 +73,7 @@ def keep(connection: Connection, session_id: str, turn: str, record: Record, vie
 
 def listed(connection: Connection, session_id: str, limit: int = 20) -> list[Listed]:
     """Return the compressions of a session and of those it goes on from, the newest first."""
-    query = select(compressions, views.c.summary).outerjoin(views, views.c.id == compressions.c.view)
-    query = query.where(compressions.c.session_id.in_(store.lineage(connection, session_id)))
-    return [_listed(row) for row in connection.execute(query.order_by(compressions.c.id.desc()).limit(limit))]
+    return [_listed(row) for row in connection.execute(_newest_first(connection, session_id).limit(limit))]
 
 
 def count(connection: Connection, session_id: str) -> int:
@@ -87,22 +84,29 @@ def count(connection: Connection, session_id: str) -> int:
 
 def newest(connection: Connection, session_id: str) -> Listed | None:
     """Return the newest compression that is in effect, if any."""
-    query = select(compressions, views.c.summary).join(views, views.c.id == compressions.c.view)
-    query = query.where(
-        compressions.c.session_id.in_(store.lineage(connection, session_id)), compressions.c.undone == 0
-    )
-    row = connection.execute(query.order_by(compressions.c.id.desc()).limit(1)).first()
+    in_effect = compressions.c.view.is_not(None), compressions.c.undone == 0
+    row = connection.execute(_newest_first(connection, session_id).where(*in_effect).limit(1)).first()
     return _listed(row) if row is not None else None
 
 
 def of_turn(connection: Connection, session_id: str, turn: str) -> Listed | None:
     """Return the newest compression that was tried in a turn of a session, or of one it goes on from, if any."""
-    query = select(compressions, views.c.summary).outerjoin(views, views.c.id == compressions.c.view)
-    query = query.where(
-        compressions.c.session_id.in_(store.lineage(connection, session_id)), compressions.c.turn == turn
-    )
-    row = connection.execute(query.order_by(compressions.c.id.desc()).limit(1)).first()
+    query = _newest_first(connection, session_id).where(compressions.c.turn == turn)
+    row = connection.execute(query.limit(1)).first()
     return _listed(row) if row is not None else None
+
+
+def _newest_first(connection: Connection, session_id: str) -> Select[Any]:
+    query = select(compressions).where(compressions.c.session_id.in_(store.lineage(connection, session_id)))
+    return query.order_by(compressions.c.id.desc())
+
+
+def summary(connection: Connection, session_id: str) -> str:
+    """Return the newest summary that stands for a part of a session, marks and all; "" for none."""
+    query = select(views.c.summary).where(
+        views.c.session_id.in_(store.lineage(connection, session_id)), views.c.undone == 0, views.c.summary != ""
+    )
+    return connection.execute(query.order_by(views.c.id.desc()).limit(1)).scalar() or ""
 
 
 def won(connection: Connection, session_id: str, turn: str) -> list[tuple[int, int]]:
@@ -194,4 +198,4 @@ def _listed(row: Any) -> Listed:
         reason=row.reason,
         guards=row.guards,
     )
-    return Listed(row.id, row.session_id, row.view or 0, row.turn, row.created, row.undone, row.summary or "", record)
+    return Listed(row.id, row.session_id, row.view or 0, row.turn, row.created, row.undone, record)

@@ -79,7 +79,7 @@ def parse(typed: str) -> Query:
     return Query(alternatives, *_narrowed(filters))
 
 
-def day(written: str, name: str = "") -> float:
+def _day(written: str, name: str) -> float:
     """Return the second a date or time begins, in UTC where it says no zone; `QueryError` for anything else."""
     try:
         if found := _DATE.fullmatch(written):
@@ -88,8 +88,7 @@ def day(written: str, name: str = "") -> float:
         when = datetime.fromisoformat(written)
         return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
-        shown = f"{name}:{written[:40]}" if name else written[:40]
-        raise QueryError(f"{shown} is no date; write {name}{':' if name else ''}2026-11-30, or 2026-11") from None
+        raise QueryError(f"{name}:{written[:40]} is no date; write {name}:2026-11-30, or 2026-11") from None
 
 
 def _atoms(typed: str) -> Iterator[_Atom]:
@@ -154,9 +153,9 @@ def _narrowed(filters: Sequence[tuple[str, str]]) -> tuple[tuple[str, ...], floa
         if name == "role":
             roles += _roles(value)
         elif name == "after":
-            since = max(since, day(value, name))
+            since = max(since, _day(value, name))
         else:
-            until = min(until or float("inf"), day(value, name))
+            until = min(until or float("inf"), _day(value, name))
     return tuple(dict.fromkeys(roles)), since, until
 
 
