@@ -27,8 +27,8 @@ class CountingModel(DrivenModel):
     """
     `factor` is what the endpoint counts for each token of our estimate; `counts` says whether it tells what it counted.
 
-    A request without a system's prompt is one for a summary, which `summarise` answers or refuses; `summed_up` are
-    their texts. What people hear is in `asked`, as ever.
+    A request without a system's prompt is one for a summary, which `summarise` answers or refuses once the gate is
+    open; `summed_up` are their texts. What people hear is in `asked`, as ever.
     """
 
     def __init__(
@@ -60,6 +60,8 @@ class CountingModel(DrivenModel):
             raise ContextOverflow("the request is too long")
         if messages[0].role != "system":
             self.summed_up.append(messages[0].text)
+            self.begun.set()
+            await self.gate.wait()
             made = self.summarise(messages[0].text)
             if isinstance(made, ModelError):
                 raise made
@@ -73,3 +75,10 @@ class CountingModel(DrivenModel):
 
     def _usage(self, tokens: int, text: str) -> Usage:
         return Usage(tokens, len(text) // 4 + 1) if self.counts else Usage()
+
+
+def held_writer(window: int = 1_000_000) -> CountingModel:
+    """Return a model for summaries that begins one, and goes on once its gate is open."""
+    writer = CountingModel(name="writer", window=window)
+    writer.gate.clear()
+    return writer

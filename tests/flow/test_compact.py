@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Sequence
-
 import pytest
 
 from gateway.agent.context.beginnings import SUMMARY
 from gateway.agent.context.settings import CompressionSettings
 from gateway.contracts.context import View
-from gateway.contracts.model import ModelPiece
-from gateway.contracts.tool import ToolSpec
 from gateway.llm.faults import ModelUnknown
-from gateway.messages import Message
 from gateway.sessions import store
 from gateway.sessions.settings import SharingSettings
 from gateway.storage.database import Connection
 from gateway.storage.tables import COMPRESSION
 from gateway.types import ChatType
-from tests.fakes.counting import CountingModel
+from tests.fakes.counting import held_writer
 from tests.fakes.platform import FakePlatform
 from tests.flow.conftest import House
 from tests.flow.long import PARAGRAPH, model, prepared, talk
@@ -180,7 +174,7 @@ async def test_where_it_fails_nothing_is_changed_and_it_is_told_every_time(small
 
 
 async def test_a_stop_while_compact_works_leaves_the_conversation_as_it_was(house: House) -> None:
-    writer = Waiting()
+    writer = held_writer()
     house.writers.append(writer)
     async with house.running() as chat:
         await talk(house, 0, 12)
@@ -199,7 +193,7 @@ async def test_a_stop_while_compact_works_leaves_the_conversation_as_it_was(hous
 
 
 async def test_a_compact_whose_process_died_is_done_by_the_next_one_once(small: House) -> None:
-    writer = Waiting()
+    writer = held_writer()
     small.writers.append(writer)
     async with small.running(kill=True) as chat:
         await talk(small, 0, 20)
@@ -211,22 +205,6 @@ async def test_a_compact_whose_process_died_is_done_by_the_next_one_once(small: 
         listed = await say(chat, "/compaction")
     assert listed.startswith("- 1: ")
     assert sum("Compressed: " in text for text in chat.texts()) == 1
-
-
-class Waiting(CountingModel):
-    """Writes summaries once its gate is open."""
-
-    def __init__(self) -> None:
-        super().__init__(name="waiting", window=WINDOW, summarise=lambda prompt: "## Goal\nTo wait.")
-        self.gate = asyncio.Event()
-
-    async def stream(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
-    ) -> AsyncGenerator[ModelPiece, None]:
-        self.begun.set()
-        await self.gate.wait()
-        async for piece in super().stream(messages, tools):
-            yield piece
 
 
 # --- /compaction

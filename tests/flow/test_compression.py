@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 
 import pytest
 from sqlalchemy import select
@@ -12,8 +12,7 @@ from gateway.agent.context.beginnings import SUMMARY
 from gateway.agent.context.frame import NOTE_BEGINS
 from gateway.agent.context.guards import Guards, unpacked
 from gateway.agent.context.settings import CompressionSettings
-from gateway.contracts.model import Completed, ModelPiece
-from gateway.contracts.tool import ToolSpec
+from gateway.contracts.model import Completed
 from gateway.errors import AuthFailed, BadResponse, ModelBusy, ModelError
 from gateway.llm.faults import BrokenOff, ModelUnknown, ModelUnreachable
 from gateway.llm.tokens.messages import estimate
@@ -24,7 +23,7 @@ from gateway.sessions.compressions import Listed
 from gateway.storage.tables import sessions
 from gateway.toolkit.function import tool
 from gateway.types import Turn
-from tests.fakes.counting import CountingModel
+from tests.fakes.counting import CountingModel, held_writer
 from tests.flow.conftest import House
 from tests.flow.long import PARAGRAPH, WIDE, model, prepared, shortly, talk
 
@@ -167,17 +166,16 @@ async def test_where_compression_is_off_nothing_is_compressed_of_itself(small: H
 async def test_a_message_that_comes_while_a_summary_is_written_is_in_the_next_request(house: House) -> None:
     """CONC-06."""
     async with house.running() as platform:
-        writing, go_on = asyncio.Event(), asyncio.Event()
-        slow = SlowWriter(writing, go_on)
+        slow = held_writer()
         house.writers.append(slow)
         number = 0
-        while not writing.is_set():
+        while not slow.begun.is_set():
             platform.say(f"{PARAGRAPH} #{number}")
             said = f"heard {number}"
-            await any_of(platform.sees(said), writing.wait())
+            await any_of(platform.sees(said), slow.begun.wait())
             number += 1
         platform.say("the code is 4711 #code")
-        go_on.set()
+        slow.gate.set()
         await platform.sees("heard code")
     assert last(house)[-1].content == "the code is 4711 #code"
 
@@ -189,22 +187,6 @@ async def any_of(*things: Coroutine[object, object, object]) -> None:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         for task in tasks:
             task.cancel()
-
-
-class SlowWriter(CountingModel):
-    """Writes summaries once it is told to."""
-
-    def __init__(self, writing: asyncio.Event, go_on: asyncio.Event) -> None:
-        super().__init__(name="slow", window=WIDE)
-        self._writing, self._go_on = writing, go_on
-
-    async def stream(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
-    ) -> AsyncGenerator[ModelPiece, None]:
-        self._writing.set()
-        await self._go_on.wait()
-        async for piece in super().stream(messages, tools):
-            yield piece
 
 
 # --- when the summary fails
@@ -296,16 +278,16 @@ async def test_the_guards_of_a_conversation_outlive_its_eviction(small: House) -
 async def test_a_stop_while_a_summary_is_written_changes_nothing(small: House) -> None:
     async with small.running() as platform:
         await talk(small, 0, 8)
-        writing, go_on = asyncio.Event(), asyncio.Event()
-        small.writers.append(SlowWriter(writing, go_on))
+        slow = held_writer()
+        small.writers.append(slow)
         number = 8
-        while not writing.is_set():
+        while not slow.begun.is_set():
             platform.say(f"{PARAGRAPH} #{number}")
-            await any_of(platform.sees(f"heard {number}"), writing.wait())
+            await any_of(platform.sees(f"heard {number}"), slow.begun.wait())
             number += 1
         platform.say("/stop")
         await platform.sees("Stopped.")
-        go_on.set()
+        slow.gate.set()
         small.writers.clear()
         assert await found(small) == []
         platform.say("still there? #there")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -12,15 +11,12 @@ from sqlalchemy import select
 
 from gateway.agent.context.settings import CompressionSettings
 from gateway.contracts.adapter import Status
-from gateway.contracts.model import ModelPiece
-from gateway.contracts.tool import ToolSpec
 from gateway.delivery.prepare import PAUSED, STOPPED
 from gateway.errors import AdapterError, Ambiguous, BadResponse, Throttled, Unacceptable
-from gateway.messages import Message
 from gateway.storage.tables import live
 from gateway.turns import TurnSettings
 from gateway.types import Address, Part, Receipt
-from tests.fakes.counting import CountingModel
+from tests.fakes.counting import CountingModel, held_writer
 from tests.fakes.platform import FakePlatform
 from tests.flow.conftest import House
 from tests.flow.long import shortly
@@ -66,35 +62,18 @@ class Screen(FakePlatform):
         return [text for text in self.texts() if MARK in text]
 
 
-class Writer(CountingModel):
-    """Writes summaries, once it may."""
-
-    def __init__(self) -> None:
-        super().__init__(name="writer", window=WIDE)
-        self.begins = asyncio.Event()
-        self.may = asyncio.Event()
-
-    async def stream(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
-    ) -> AsyncGenerator[ModelPiece, None]:
-        self.begins.set()
-        await self.may.wait()
-        async for piece in super().stream(messages, tools):
-            yield piece
-
-
 def furnish(house: House, settings: CompressionSettings, **limits: bool) -> Screen:
     """Give a house a screen that is watched, a model with a window, and a writer that waits."""
     house.platform = screen = Screen(limits=replace(house.platform.limits, text=WIDE, **limits))  # type: ignore[arg-type]
     house.models[""] = CountingModel(shortly)
-    house.writers = [Writer()]
+    house.writers = [held_writer()]
     house.change(compression=settings)
     return screen
 
 
-def writer_of(house: House) -> Writer:
+def writer_of(house: House) -> CountingModel:
     found = house.writers[0]
-    assert isinstance(found, Writer)
+    assert isinstance(found, CountingModel)
     return found
 
 
@@ -104,11 +83,11 @@ async def talk_until_a_summary_is_written(house: House) -> str:
     for number in range(40):
         house.platform.say(f"{PARAGRAPH} #{number}")
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(house.platform.sees(f"heard {number}")), group.create_task(writer.begins.wait())]
+            tasks = [group.create_task(house.platform.sees(f"heard {number}")), group.create_task(writer.begun.wait())]
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in tasks:
                 task.cancel()
-        if writer.begins.is_set():
+        if writer.begun.is_set():
             return f"heard {number}"
     raise AssertionError("nothing was compressed")
 
@@ -124,7 +103,7 @@ async def test_one_message_says_that_it_is_compressed_and_becomes_the_answer(hou
         assert DOING.fullmatch(screen.texts()[-1])
         count = len(screen.texts())
         house.model.midway.clear()
-        writer_of(house).may.set()
+        writer_of(house).gate.set()
         await screen.until(lambda: bool(DONE.match(screen.texts()[-1])) or "heard ▌" in screen.texts()[-1], "it ended")
         house.model.midway.set()
         await screen.sees(answer)
@@ -138,7 +117,7 @@ async def test_a_notice_that_is_kept_says_what_was_done_above_the_answer(house: 
     async with house.running():
         answer = await talk_until_a_summary_is_written(house)
         await screen.sees(MARK)
-        writer_of(house).may.set()
+        writer_of(house).gate.set()
         await screen.until(lambda: screen.texts()[-1] == answer, "the answer")
     assert DONE.fullmatch(screen.texts()[-2])
     assert len(screen.notices) == 1
@@ -148,7 +127,7 @@ async def test_a_notice_that_is_kept_says_what_was_done_above_the_answer(house: 
 async def test_a_kept_notice_stands_where_it_was_over_too_soon_to_be_seen_and_before_the_answer(small: House) -> None:
     screen = furnish(small, KEPT)
     small.change(edit_every=60.0)
-    writer_of(small).may.set()
+    writer_of(small).gate.set()
     async with small.running():
         answer = await talk_until_a_summary_is_written(small)
         await screen.until(lambda: screen.texts()[-1] == answer, "the answer")
@@ -162,7 +141,7 @@ async def test_without_streaming_the_notice_is_all_that_is_shown_before_the_answ
     async with small.running():
         answer = await talk_until_a_summary_is_written(small)
         await screen.sees(MARK)
-        writer_of(small).may.set()
+        writer_of(small).gate.set()
         await screen.until(lambda: screen.texts()[-1] == answer, "the answer")
     assert screen.notices == []
     assert not any("▌" in text for text in screen.seen)
@@ -174,7 +153,7 @@ async def test_without_streaming_the_notice_is_all_that_is_shown_before_the_answ
 async def test_with_notices_off_nothing_is_sent_or_edited_but_answers(house: House) -> None:
     screen = furnish(house, SILENT)
     house.change(edit_every=None)
-    writer_of(house).may.set()
+    writer_of(house).gate.set()
     async with house.running():
         answer = await talk_until_a_summary_is_written(house)
         await screen.until(lambda: screen.texts()[-1] == answer, "the answer")
@@ -188,7 +167,7 @@ async def test_with_notices_off_nothing_is_shown_however_long_it_takes(small: Ho
         answer = await talk_until_a_summary_is_written(small)
         screen.say("hello #there", chat="bob")  # whose answer takes longer than a notice would
         await screen.sees("heard there", chat="bob")
-        writer_of(small).may.set()
+        writer_of(small).gate.set()
         await screen.until(lambda: screen.texts()[-1] == answer, "the answer")
     assert screen.noticed == []
 
@@ -198,7 +177,7 @@ async def test_a_platform_that_cannot_edit_is_told_only_what_stays(
     small: House, settings: CompressionSettings, lines: int
 ) -> None:
     screen = furnish(small, settings, edits=False)
-    writer_of(small).may.set()
+    writer_of(small).gate.set()
     async with small.running():
         answer = await talk_until_a_summary_is_written(small)
         await screen.until(lambda: screen.texts()[-1] == answer, "the answer")
@@ -235,7 +214,7 @@ async def test_a_platform_that_refuses_every_notice_costs_no_answer(
     async with small.running():
         answer = await talk_until_a_summary_is_written(small)
         await refused.wait()
-        writer_of(small).may.set()
+        writer_of(small).gate.set()
         await screen.until(lambda: screen.texts()[-1] == answer, "the answer")
     assert len(screen.notices) == left
     assert all(DONE.fullmatch(text) for text in screen.notices)
@@ -248,7 +227,7 @@ async def test_a_notice_that_may_have_arrived_is_not_sent_a_second_time(small: H
     async with small.running():
         answer = await talk_until_a_summary_is_written(small)
         await screen.sees(MARK)
-        writer_of(small).may.set()
+        writer_of(small).gate.set()
         await screen.until(lambda: screen.texts()[-1] == answer, "the answer")
     assert len(screen.notices) == 1
 
@@ -262,8 +241,8 @@ async def test_after_a_kill_while_a_summary_is_written_there_is_still_one_messag
         answer = await talk_until_a_summary_is_written(house)
         await screen.sees(MARK)
         await shown_is_stored(house)
-    house.writers = [Writer()]
-    writer_of(house).may.set()
+    house.writers = [held_writer()]
+    writer_of(house).gate.set()
     async with house.running():
         await screen.until(lambda: screen.texts()[-1] == answer, "the answer")
     assert len(screen.notices) == (1 if settings is KEPT else 0)
@@ -281,7 +260,7 @@ async def test_after_a_kill_between_the_compression_and_the_answer_what_was_done
         answer = await talk_until_a_summary_is_written(house)
         await screen.sees(MARK)
         house.model.gate.clear()
-        writer_of(house).may.set()
+        writer_of(house).gate.set()
         await screen.until(lambda: bool(DONE.fullmatch(screen.texts()[-1])), "that it is done")
         await shown_is_stored(house)
     summaries = len(writer_of(house).summed_up)
@@ -326,7 +305,7 @@ async def test_a_drain_while_it_is_compressed_says_that_it_goes_on(small: House)
         await screen.sees(MARK)
         await shown_is_stored(small)
     assert screen.texts()[-1] == PAUSED
-    writer_of(small).may.set()
+    writer_of(small).gate.set()
     async with small.running():
         await screen.until(lambda: screen.texts()[-1] == answer, "the answer")
 
@@ -349,7 +328,7 @@ async def test_what_went_wrong_is_told_once_whatever_is_told_of_progress(
 
 async def test_compressions_are_counted(small: House) -> None:
     screen = furnish(small, SILENT)
-    writer_of(small).may.set()
+    writer_of(small).gate.set()
     async with small.running():
         answer = await talk_until_a_summary_is_written(small)
         await screen.sees(answer)

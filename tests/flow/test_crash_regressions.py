@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from gateway.agent.history import INTERRUPTED, NO_ANSWER
 from gateway.bus import letters
-from gateway.contracts.model import Completed, ModelPiece
-from gateway.contracts.tool import ToolSpec
+from gateway.contracts.model import Completed
 from gateway.delivery import outbox
 from gateway.errors import AdapterError, Ambiguous, Unacceptable
 from gateway.messages import Message, ToolCall
 from gateway.storage.database import Connection
 from gateway.toolkit.function import tool
 from gateway.types import Address, Part, Receipt, Rendered
-from tests.fakes.counting import CountingModel
+from tests.fakes.counting import CountingModel, held_writer
 from tests.fakes.model import DrivenModel
 from tests.fakes.platform import FakePlatform
 from tests.flow.conftest import KINDS, House
@@ -170,7 +169,7 @@ async def test_a_command_that_was_given_up_is_no_turn_to_answer_again(small: Hou
             chat.say(f"{'The page is to be filled in again. ' * 160} #{number}")
             await chat.sees(f"heard #{number}")
     for attempt in range(3):
-        held = HeldModel()
+        held = held_writer()
         small.writers = [held]
         async with small.running(kill=True) as chat:
             if not attempt:
@@ -182,17 +181,3 @@ async def test_a_command_that_was_given_up_is_no_turn_to_answer_again(small: Hou
         chat.say("/retry")
         await chat.until(lambda: chat.texts().count("heard #2") == 2, "the last answer again")
     assert not any("/compact" in message.content for asked in model.asked for message in asked)
-
-
-class HeldModel(CountingModel):
-    """Begins a summary and never ends it."""
-
-    def __init__(self) -> None:
-        super().__init__(window=100_000, name="held")
-
-    async def stream(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
-    ) -> AsyncGenerator[ModelPiece, None]:
-        self.begun.set()
-        await asyncio.Event().wait()
-        yield Completed("")

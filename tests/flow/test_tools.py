@@ -279,6 +279,7 @@ async def test_a_tool_that_fails_at_once_before_a_model_without_words_still_gets
     house: House,
 ) -> None:
     """PAIR-05."""
+
     @tool()
     async def look() -> str:
         """Look."""
