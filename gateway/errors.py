@@ -36,11 +36,16 @@ class GatewayError(Exception):
 
 
 class ConfigError(GatewayError):
-    """A setting is wrong. `line` and `column` count from 1; 0 where there is no file."""
+    """
+    A setting is wrong. `line` and `column` count from 1; 0 where there is no file.
+
+    `what` is the place and the text, without the hint that says what to do.
+    """
 
     def __init__(self, text: str, *, file: str = "", line: int = 0, column: int = 0, hint: str = "") -> None:
         place = f"{file}:{line}:{column}: " if line else f"{file}: " if file else ""
-        super().__init__(f"{place}{text}" + (f"; {hint}" if hint else ""))
+        self.what = f"{place}{text}"
+        super().__init__(self.what + (f"; {hint}" if hint else ""))
         self.text, self.file, self.line, self.column, self.hint = text, file, line, column, hint
 
 

@@ -6,7 +6,7 @@ from collections.abc import Set
 
 from gateway.agent.context.looked import Measure
 from gateway.agent.context.settings import CompressionSettings
-from gateway.agent.context.threshold import threshold, too_small
+from gateway.agent.context.threshold import ROOMIER, threshold, too_small
 from gateway.agent.memory.backing.files import FileBacking
 from gateway.agent.memory.backing.queues import Desk
 from gateway.agent.memory.memories import limits_of
@@ -17,17 +17,17 @@ from gateway.app.plan import plan_of
 from gateway.rooms import Rooms
 
 
-def crowded(settings: CompressionSettings, measure: Measure, prompt: str) -> str:
-    """Say that what goes with every request leaves no room, with the figures; "" where it does."""
+def crowded(settings: CompressionSettings, measure: Measure, prompt: str) -> tuple[str, str] | None:
+    """Say that what goes with every request leaves no room, with the figures, and what mends it; None where it does."""
     if not settings.enabled:
-        return ""
+        return None
     model = measure.model
     limit = threshold(settings, model.name, model.window, model.max_tokens)
     problem = too_small(limit, measure.meter.fixed(prompt, measure.specs))
-    return f"{model.name}: {problem}" if problem else ""
+    return (f"{model.name}: {problem}", ROOMIER) if problem else None
 
 
-async def foreseen(rooms: Rooms) -> str:
+async def foreseen(rooms: Rooms) -> tuple[str, str] | None:
     """Say the same of a gateway that does not run, as far as it can be known; `rooms` need not be open."""
     config, settings = rooms.config, rooms.config.settings
     async with looking(rooms, "") as looked, Desk() as desk:

@@ -112,7 +112,7 @@ class Gateway(Resource):
         self._count = await asyncio.to_thread(self._mind.count) if works else estimate_text
         self._build(desk, manager)
         if works and (problem := await self._crowded()):
-            log.warning("%s", problem)
+            log.warning("%s: %s", *problem)
 
     def _build(self, desk: Desk, manager: MemoryManager) -> None:
         """Put the rooms together, from the floor up."""
@@ -312,8 +312,8 @@ class Gateway(Resource):
         more = self._with_search(more) if turn.person else more
         return self._mind.tools(turn.role, model, self._with_engine(more))
 
-    async def _crowded(self) -> str:
-        """Say that prompt and tools of a private chat of the owner leave no room in the default model's window."""
+    async def _crowded(self) -> tuple[str, str] | None:
+        """Say that prompt and tools of the owner's private chat leave the default model no room, and what mends it."""
         whose, model = Whose(person=LOCAL, notes=str(HOME)), self._mind.model("")
         turn = Turn(
             id="",

@@ -170,11 +170,9 @@ def _alone(rooms: Rooms) -> Iterator[None]:
 
 def _model(connection: Connection, session: str) -> str:
     """Return the model of a session's chat, "" for the default; raise `Failure` where it must not be changed here."""
-    from gateway.bus import bindings, reports
     from gateway.cli.processes import lives
     from gateway.sessions import store
     from gateway.storage import lease
-    from gateway.types import SessionKey
 
     existing(connection, session)
     here = socket.gethostname()
@@ -185,6 +183,14 @@ def _model(connection: Connection, session: str) -> str:
     if follower := store.follower(connection, session):
         hint = f"hermes-gateway compaction undo {follower}"
         raise Failure(f"the session {session} goes on as {follower}", hint=hint)
+    return model_of(connection, session)
+
+
+def model_of(connection: Connection, session: str) -> str:
+    """Return the model of a session's chat, "" for the default."""
+    from gateway.bus import bindings, reports
+    from gateway.types import SessionKey
+
     lane = bindings.holder(connection, session)
     return reports.standing(connection, SessionKey(lane)).model if lane else ""
 

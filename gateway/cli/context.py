@@ -50,34 +50,18 @@ async def _look(rooms: Rooms, *, session: str) -> tuple[dict[str, Any], list[str
 
 
 def _stored(connection: Connection, session: str) -> tuple[Stored, str]:
-    from gateway.bus import bindings, reports
-    from gateway.cli.compaction import existing
+    from gateway.cli.compaction import existing, model_of
     from gateway.sessions import store
-    from gateway.types import SessionKey
 
     existing(connection, session)
-    lane = bindings.holder(connection, session)
-    return store.load(connection, session), reports.standing(connection, SessionKey(lane)).model if lane else ""
+    return store.load(connection, session), model_of(connection, session)
 
 
 def _lines(looked: Looking, filled: Filling, guards: Guards, *, automatic: bool) -> list[str]:
-    from gateway.agent.context.standing import standing
-    from gateway.agent.context.words import short
-    from gateway.commands.context import kinds, states, threshold
+    from gateway.commands.context import filling, told
 
-    model = looked.measure.model
-    share = (
-        f"about {short(filled.total)} of {short(model.window)} tokens ({filled.total / model.window:.0%}, estimated)"
-    )
-    return [
-        f"Window of {model.name}: {share}",
-        *kinds(filled),
-        threshold(looked.engine, automatic=automatic),
-        f"Engine: {looked.engine.name}",
-        *states(looked.engine),
-        f"Compressions so far: {guards.compressions}",
-        *(f"Automatic compressions: {line}" for line in standing(guards, time.time())),
-    ]
+    window = filling(looked.measure.model, filled.total, ", estimated")
+    return told(window, filled, looked.engine, guards, automatic=automatic)
 
 
 def _document(looked: Looking, filled: Filling, guards: Guards, *, automatic: bool) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import asyncio
 import time
 from functools import partial
 
+from gateway.agent.context.guards import Guards
 from gateway.agent.context.looked import Filling, Open, Share
 from gateway.agent.context.standing import standing
 from gateway.agent.context.words import short
@@ -13,6 +14,7 @@ from gateway.commands.compact import NOTHING_SAID, ContextRooms, compact
 from gateway.commands.compaction import compaction
 from gateway.commands.registry import Asked, Command, Said
 from gateway.contracts.context import ContextEngine
+from gateway.contracts.model import Model
 
 THRESHOLD = "threshold"
 """What an engine calls the thing in its status that says how its threshold came about."""
@@ -39,22 +41,31 @@ async def _context(rooms: ContextRooms, asked: Asked) -> Said:
 
 
 def _lines(rooms: ContextRooms, open: Open, filled: Filling) -> list[str]:
-    guards, window = open.window.conversation.guards, open.model.window
-    total = open.window.tokens
     counted = f"; the endpoint counted {open.meter.counted:,} last" if open.meter.counted else ""
+    window = filling(open.model, open.window.tokens) + counted
+    return told(window, filled, open.engine, open.window.conversation.guards, automatic=rooms.automatic)
+
+
+def filling(model: Model, tokens: int, remark: str = "") -> str:
+    """Say how much of a model's window is filled; `remark` goes behind the share."""
+    share = f"{tokens / model.window:.0%}{remark}"
+    return f"Window of {model.name}: about {short(tokens)} of {short(model.window)} tokens ({share})"
+
+
+def told(window: str, filled: Filling, engine: ContextEngine, guards: Guards, *, automatic: bool) -> list[str]:
+    """Return what is said of a conversation's context, a line for each thing; `window` is the first."""
     return [
-        f"Window of {open.model.name}: about {short(total)} of {short(window)} tokens ({total / window:.0%}){counted}",
-        *kinds(filled),
-        threshold(open.engine, automatic=rooms.automatic),
-        f"Engine: {open.engine.name}",
-        *states(open.engine),
+        window,
+        *_kinds(filled),
+        _threshold(engine, automatic=automatic),
+        f"Engine: {engine.name}",
+        *_states(engine),
         f"Compressions so far: {guards.compressions}",
         *(f"Automatic compressions: {line}" for line in standing(guards, time.time())),
     ]
 
 
-def kinds(filled: Filling) -> list[str]:
-    """Return a line for each kind of thing that fills a window."""
+def _kinds(filled: Filling) -> list[str]:
     return [
         f"System prompt: {short(filled.prompt)}",
         f"Tools: {_share(filled.tools, 'tool')}",
@@ -69,12 +80,11 @@ def _share(share: Share, noun: str) -> str:
     return f"{short(share.tokens)} in {share.number} {noun}{'' if share.number == 1 else 's'}"
 
 
-def states(engine: ContextEngine) -> list[str]:
-    """Return what an engine says of itself, a line for each thing."""
+def _states(engine: ContextEngine) -> list[str]:
     return [f"{_line(name).capitalize()}: {_line(text)}" for name, text in engine.status().items() if name != THRESHOLD]
 
 
-def threshold(engine: ContextEngine, *, automatic: bool) -> str:
+def _threshold(engine: ContextEngine, *, automatic: bool) -> str:
     """Say at how many tokens a conversation is compressed, and how that came about."""
     if not automatic or not engine.due:
         why = "compression.enabled is false" if not automatic else f"the engine {engine.name} says so"

@@ -22,9 +22,18 @@ log = logging.getLogger(__name__)
 
 KIND: Kind[ContextEngine] = Kind("context_engine", "hermes_gateway.context_engine", ContextEngine)
 OURS = "compressor"
-INSTEAD = "; the compressor stands in for it"
 
-Warn = Callable[[str], None]
+Warn = Callable[[str, str], None]
+"""Hears what is wrong with the engine that is chosen, and what mends it."""
+
+
+def told(what: str, mend: str) -> str:
+    """Return it as one sentence, with what becomes of it."""
+    return f"{what}; {mend}; the compressor stands in for it"
+
+
+def _log(what: str, mend: str) -> None:
+    log.warning("%s", told(what, mend))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,21 +46,19 @@ class Chosen:
     allow: Collection[str] = ()
 
 
-def open_engine(
-    chosen: Chosen, ours: Callable[[], ContextEngine], warn: Warn = log.warning
-) -> Callable[[], ContextEngine]:
+def open_engine(chosen: Chosen, ours: Callable[[], ContextEngine], warn: Warn = _log) -> Callable[[], ContextEngine]:
     """
     Return what makes the engine of a live session; `ours` makes the one that comes along.
 
-    Where the plugin is missing, not allowed, or fails, `warn` hears one sentence that says what to do, and ours stands
-    in; a plugin that fails only as it makes an engine is told each time.
+    Where the plugin is missing, not allowed, or fails, `warn` hears it, and ours stands in; a plugin that fails only as
+    it makes an engine is told each time.
     """
     if chosen.name == OURS:
         return ours
     try:
         made = _plugin(chosen, warn)
     except ConfigError as error:
-        warn(f"context.engine: {error}{INSTEAD}")
+        warn(f"context.engine: {error.what}", error.hint or _mend(chosen.name))
         return ours
     if made is None:
         return ours
@@ -61,11 +68,15 @@ def open_engine(
         try:
             plugin = make(settings, chosen.home)
         except ConfigError as error:
-            warn(f"context.engine: the plugin {chosen.name}: {error}{INSTEAD}")
+            warn(f"context.engine: the plugin {chosen.name}: {error.what}", error.hint or _mend(chosen.name))
             plugin = None
         return Guarded(chosen.name, plugin, chosen.compression) if plugin is not None else ours()
 
     return engine
+
+
+def _mend(name: str) -> str:
+    return f"mend the plugin {name}"
 
 
 def _plugin(chosen: Chosen, warn: Warn) -> tuple[Make[ContextEngine], Mapping[str, Any]] | None:
@@ -80,7 +91,7 @@ def _plugin(chosen: Chosen, warn: Warn) -> tuple[Make[ContextEngine], Mapping[st
     own = own_file(chosen.home / f"{name}.json")
 
     def broken(why: str) -> None:
-        warn(f"context.engine: the plugin {name} failed to load: {why}{INSTEAD}; mend it, and start the gateway again")
+        warn(f"context.engine: the plugin {name} failed to load: {why}", "mend it, and start the gateway again")
 
     make = load_plugin(KIND, name, found[name], broken)
     return None if make is None else (make, chosen.compression.model_dump() | own)

@@ -67,13 +67,20 @@ def explained(settings: CompressionSettings, limit: Threshold, model: str, windo
     return f"{tokens / room:.0%} {of}" if room else "never"
 
 
+ROOMIER = "take a model with a larger window, fewer tools, or shorter notes"
+
+
 def too_small(limit: Threshold, fixed: int) -> str:
-    """Say that prompt and tools, `fixed` tokens of every request, leave a conversation no room; "" where they do."""
+    """
+    Say that prompt and tools, `fixed` tokens of every request, leave a conversation no room; "" where they do.
+
+    `ROOMIER` is what mends it.
+    """
     if fixed + limit.tail < limit.room and fixed < limit.tokens:
         return ""
     return (
         f"the system prompt and the tools take about {fixed:,} of {limit.room:,} tokens, and compression begins at"
-        f" {limit.tokens:,}: take a model with a larger window, fewer tools, or shorter notes"
+        f" {limit.tokens:,}"
     )
 
 

@@ -34,22 +34,24 @@ async def check_window(config: Config) -> AsyncIterator[Finding]:
     except (TimeoutError, GatewayError):
         return  # told by the checks of the model and of the settings
     if problem:
-        what, _, mend = problem.rpartition(": ")
+        what, mend = problem
         yield Finding("window", what, "a conversation has no room to be compressed to", mend)
 
 
 async def check_engine(config: Config) -> AsyncIterator[Finding]:
     """Check that there is the context engine that is chosen, and that it can be made."""
     from gateway.agent.context.compressor import Compressor
-    from gateway.agent.context.engines import INSTEAD, Chosen, open_engine
+    from gateway.agent.context.engines import Chosen, open_engine
 
-    settings, told = config.settings, list[str]()
+    settings, found = config.settings, list[Finding]()
     chosen = Chosen(settings.context.engine, settings.compression, config.home.path, settings.plugins.allow)
 
+    def warn(what: str, mend: str) -> None:
+        found.append(Finding("context engine", what, STANDS_IN, mend))
+
     def work() -> None:
-        open_engine(chosen, lambda: Compressor(settings.compression, str), told.append)()
+        open_engine(chosen, lambda: Compressor(settings.compression, str), warn)()
 
     await asyncio.to_thread(work)
-    for problem in told:
-        what, _, mend = problem.replace(INSTEAD, "").rpartition("; ")
-        yield Finding("context engine", what or mend, STANDS_IN, mend if what else f"mend the plugin {chosen.name}")
+    for finding in found:
+        yield finding

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gateway.agent.context.compressor import Compressor
-from gateway.agent.context.engines import Chosen, open_engine
+from gateway.agent.context.engines import Chosen, open_engine, told
 from gateway.agent.context.guarded import Guarded
 from gateway.agent.context.settings import CompressionSettings
 from gateway.contracts.context import ContextEngine
@@ -51,7 +51,10 @@ class Opened:
     def __init__(self, home: Path, name: str, *allow: str) -> None:
         self.warnings: list[str] = []
         chosen = Chosen(name, SETTINGS, home, allow)
-        self.make: Callable[[], ContextEngine] = open_engine(chosen, ours, self.warnings.append)
+        self.make: Callable[[], ContextEngine] = open_engine(chosen, ours, self._warn)
+
+    def _warn(self, what: str, mend: str) -> None:
+        self.warnings.append(told(what, mend))
 
     @property
     def engine(self) -> ContextEngine:
@@ -160,7 +163,7 @@ def test_for_a_plugin_that_fails_the_compressor_stands_in(tmp_path: Path, code: 
     (warning,) = opened.warnings
     assert warning.startswith("context.engine: the plugin mine failed to load: ")
     assert why in warning
-    assert "; the compressor stands in for it; mend it" in warning
+    assert "; mend it, and start the gateway again; the compressor stands in for it" in warning
 
 
 @pytest.mark.parametrize(
