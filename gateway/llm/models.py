@@ -15,7 +15,7 @@ from gateway.llm.endpoint import Asking, Endpoint
 from gateway.llm.fallback import FallbackModel
 from gateway.llm.retry import RetryingModel
 from gateway.llm.settings import AuxiliaryTask, FallbackSettings, ModelSettings
-from gateway.llm.windows import DEFAULT, known_window
+from gateway.llm.windows import known_window
 
 if TYPE_CHECKING:  # libraries that not every gateway loads
     from gateway.llm.clients import Clients
@@ -154,7 +154,8 @@ class Models(Resource):
         return self._at(self._endpoint(entry, f"fallback_providers[{number}]"), asking)
 
     def _asking(self, model: str, timeout: float) -> Asking:
-        return Asking(model, known_window(model) or DEFAULT, temperature=self._settings.temperature, timeout=timeout)
+        # Of a name that is known nobody is asked: what only stands in is no reason for the start to wait.
+        return Asking(model, known_window(model), temperature=self._settings.temperature, timeout=timeout)
 
     def _endpoint(self, entry: FallbackSettings, setting: str) -> Endpoint:
         """Find the endpoint of an entry. The main key goes to the main endpoint and to no other."""

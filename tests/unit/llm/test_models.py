@@ -94,6 +94,15 @@ async def test_a_fallback_stands_in_with_its_own_key_and_the_next_turn_begins_an
     assert "max_tokens" not in other.requests(1)[0]
 
 
+async def test_a_fallback_that_nobody_knows_has_the_window_that_its_endpoint_says(
+    server: OpenAIServer, other: OpenAIServer
+) -> None:
+    other.set(windows={"other": 6_000})
+    async with opened(settings_of(server), entry(other)) as models:
+        assert (await models.model("second").complete(HELLO)).text == "hello"
+        assert models.model("second").window == 6_000
+
+
 async def test_a_fallback_can_be_chosen_by_its_name_and_the_main_model_is_not_asked(
     server: OpenAIServer, other: OpenAIServer
 ) -> None:
