@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
+from itertools import pairwise
 
 from gateway.sessions.search.query import Query
 from gateway.storage.text import Kind, fold, pieces
@@ -12,6 +14,9 @@ OPEN, CLOSE, CUT = ">>>", "<<<", "..."
 SNIPPET_CHARS = 240
 LOOKED_AT = 20_000
 """Characters in which the place is looked for at first; the rest of a longer text only where it is not there."""
+
+TOGETHER = 8
+"""Characters that make one letter, at most."""
 
 
 def snippet(text: str, query: Query, chars: int = SNIPPET_CHARS) -> str:
@@ -29,8 +34,8 @@ def snippet(text: str, query: Query, chars: int = SNIPPET_CHARS) -> str:
 
 def _marks(text: str, query: Query) -> list[tuple[int, int]]:
     """Return where something of the query stands in the text, from and to, without overlap."""
-    folded, places = _folded(text)
-    found = sorted((places[first], places[last - 1] + 1) for first, last in _found(folded, query) if last > first)
+    folded, begins, ends = _folded(text)
+    found = sorted((begins[first], ends[last - 1]) for first, last in _found(folded, query) if last > first)
     marks: list[tuple[int, int]] = []
     for first, last in found:
         if marks and first <= marks[-1][1]:
@@ -40,16 +45,38 @@ def _marks(text: str, query: Query) -> list[tuple[int, int]]:
     return marks
 
 
-def _folded(text: str) -> tuple[str, list[int]]:
-    """Fold letter by letter, so that it is known where in the text each folded letter stands."""
+def _folded(text: str) -> tuple[str, list[int], list[int]]:
+    """Fold piece by piece, so that it is known where in the text each folded letter begins and ends."""
     if text.isascii():
-        return text.lower(), list(range(len(text)))
-    folded, places = list[str](), list[int]()
-    for place, letter in enumerate(text):
-        for one in letter.lower() if letter.isascii() else fold(letter):
+        return text.lower(), list(range(len(text))), list(range(1, len(text) + 1))
+    folded, begins, ends = list[str](), list[int](), list[int]()
+    for begin, end in pairwise((*_begins(text), len(text))):
+        for one in fold(text[begin:end]):
             folded.append(one)
-            places.append(place)
-    return "".join(folded), places
+            begins.append(begin)
+            ends.append(end)
+    return "".join(folded), begins, ends
+
+
+def _begins(text: str) -> Iterator[int]:
+    """Yield where each letter begins, which has with it what is folded together with it, such as its marks."""
+    alone = {letter: fold(letter) for letter in set(text)}
+    simple = "".join(alone[letter] for letter in text) == fold(text)
+    begin, before = 0, alone[text[0]]
+    yield begin
+    for place, letter in enumerate(text[1:], 1):
+        own = alone[letter]
+        if not own:
+            continue
+        apart = together = before + own
+        may_join = not simple and not letter.isascii() and place - begin < TOGETHER
+        if may_join:
+            together = fold(text[begin : place + 1])
+        if together == apart and not (may_join and unicodedata.combining(letter)):
+            begin, before = place, own
+            yield begin
+        else:
+            before = together
 
 
 def _found(folded: str, query: Query) -> Iterator[tuple[int, int]]:

@@ -22,6 +22,11 @@ from gateway.sessions.search.snippet import SNIPPET_CHARS, snippet
         ("reconfigure configures", "conf*", "reconfigure >>>configures<<<"),
         ("several\n  lines\tof it", "lines", "several >>>lines<<< of it"),
         ("nothing of it", "absent", "nothing of it"),
+        ("우리 \u1112\u1161\u11ab\u1100\u1173\u11af 책", "한글", "우리 >>>\u1112\u1161\u11ab\u1100\u1173\u11af<<< 책"),
+        ("ﾃﾞｰﾀ を", "データ", ">>>ﾃﾞｰﾀ<<< を"),
+        ("un cafe\u0301.", "café", "un >>>cafe\u0301<<<."),
+        ("so\u00adft ice", "soft", ">>>so\u00adft<<< ice"),
+        ("a か\u3099く", "がく", "a >>>か\u3099く<<<"),
     ],
 )
 def test_what_fits_is_marked_as_it_was_written(text: str, query: str, shown: str) -> None:
@@ -50,3 +55,11 @@ def test_no_text_and_no_query_breaks_it(text: str, typed: str) -> None:
     marked = snippet(text, query, 10_000)
     if ">" not in text and "<" not in text:
         assert marked.replace(">>>", "").replace("<<<", "") == " ".join(text.split())
+
+
+@given(st.text(alphabet="aée\u0301\u1112\u1161\u11ab한ﾃﾞか\u3099\u20d0\u0323ｗ\u200b字 ", max_size=8))
+def test_what_the_index_finds_is_marked_however_its_letters_are_written(text: str) -> None:
+    for word in text.split():
+        query = parse(word)
+        if not query.empty:
+            assert ">>>" in snippet(text, query), word
