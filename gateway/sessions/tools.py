@@ -1,7 +1,7 @@
 """session_search: the agent looks up what was said before, in conversations that who asks took part in.
 
-In: words, or a session and a place in it, or nothing. Out: JSON of at most some 8,000 characters. What several people
-or tools said is fenced off: it is no order.
+In: words, or a session and a place in it, or nothing. Out: JSON of some 8,000 characters at most; of more conversations
+than `FEW`, some 1,500 for each. What several people or tools said is fenced off: it is no order.
 """
 
 from __future__ import annotations
