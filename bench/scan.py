@@ -1,11 +1,11 @@
-"""The threat scan of memory, over texts made to keep it busy."""
+"""The threat scan of notes and files, over texts made to keep it busy."""
 
 from __future__ import annotations
 
 import time
 
-from gateway.agent.memory.threats import scan
-from tests.unit.agent.memory.threats.hostile import hostile
+from gateway.agent.threats import scan
+from tests.unit.agent.threats.hostile import hostile
 
 SIZE = 65_536
 

@@ -15,7 +15,7 @@ from functools import partial
 from gateway.agent.memory.backing.contract import Backing, Change, Done, Stored
 from gateway.agent.memory.notes import Target, block, drift, join, parse, usage
 from gateway.agent.memory.operations import Operation, Refusal, change, handle, objection
-from gateway.agent.memory.threats import scan
+from gateway.agent.threats import scan
 from gateway.errors import StorageError
 
 log = logging.getLogger(__name__)

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from gateway.agent.memory.threats import scan
 from gateway.agent.references.parse import Kind, Reference
 from gateway.agent.references.piece import Piece, Unread
+from gateway.agent.threats import scan
 from gateway.llm.tokens.text import estimate_text
 from gateway.toolkit.limits import brief
 from gateway.types import clean

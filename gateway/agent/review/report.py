@@ -12,7 +12,7 @@ from typing import Literal
 
 from gateway.agent.memory.notes import Target
 from gateway.agent.memory.operations import Operation
-from gateway.agent.memory.threats import scan
+from gateway.agent.threats import scan
 
 Notifications = Literal["off", "on", "verbose"]
 ENTRY_CHARS, LINE_CHARS = 80, 300

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from gateway.agent.memory.threats.lexemes import ends, may_end, may_read_otherwise
-from gateway.agent.memory.threats.rules import BARRED, HEAD, Book
+from gateway.agent.threats.lexemes import ends, may_end, may_read_otherwise
+from gateway.agent.threats.rules import BARRED, HEAD, Book
 
 _NEVER = -(10**9)
 _NONE = frozenset[int]()

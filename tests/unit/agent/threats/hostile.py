@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from gateway.agent.memory.threats.patterns import patterns
+from gateway.agent.threats.patterns import patterns
 
 UNITS = {
     "ignore": "ignore ",

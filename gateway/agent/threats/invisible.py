@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gateway.agent.memory.threats.scripts import (
+from gateway.agent.threats.scripts import (
     EMOJI,
     HAN,
     INVISIBLE,

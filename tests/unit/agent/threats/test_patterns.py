@@ -6,14 +6,14 @@ from types import ModuleType
 
 import pytest
 
-from gateway.agent.memory.threats import scan
-from gateway.agent.memory.threats.classes import CLASSES
-from gateway.agent.memory.threats.fold import fold
-from gateway.agent.memory.threats.match import matching
-from gateway.agent.memory.threats.patterns import MODULES, chinese, japanese, korean, patterns
-from gateway.agent.memory.threats.rules import HEAD, Rule, book
-from gateway.agent.memory.threats.variants import VARIANTS
-from tests.unit.agent.memory.threats.samples import samples
+from gateway.agent.threats import scan
+from gateway.agent.threats.classes import CLASSES
+from gateway.agent.threats.fold import fold
+from gateway.agent.threats.match import matching
+from gateway.agent.threats.patterns import MODULES, chinese, japanese, korean, patterns
+from gateway.agent.threats.rules import HEAD, Rule, book
+from gateway.agent.threats.variants import VARIANTS
+from tests.unit.agent.threats.samples import samples
 
 NAMES = {module: module.__name__.rpartition(".")[2] for module in MODULES}
 LANGUAGES = [name for name in NAMES.values() if name not in {"names", "shell", "markup"}]

@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import cache
 from itertools import chain
 
-from gateway.agent.memory.threats.lexemes import LINE, MARKUP, SENTENCE
-from gateway.agent.memory.threats.patterns import (
+from gateway.agent.threats.lexemes import LINE, MARKUP, SENTENCE
+from gateway.agent.threats.patterns import (
     chinese,
     english,
     german,
@@ -22,7 +22,7 @@ from gateway.agent.memory.threats.patterns import (
     shell,
     spanish,
 )
-from gateway.agent.memory.threats.rules import Book, Rule, book
+from gateway.agent.threats.rules import Book, Rule, book
 
 MODULES = {
     english: SENTENCE,

@@ -1,8 +1,8 @@
-"""The scan of what is to be remembered, for text that tries to command the model or to hide from people."""
+"""The scan of what comes to the model from files and notes, for text that tries to command it or to hide from people."""
 
 from __future__ import annotations
 
-from gateway.agent.memory.threats.classes import CLASSES, SCOPES, Scope
+from gateway.agent.threats.classes import CLASSES, SCOPES, Scope
 
 __all__ = ["Scope", "scan"]
 
@@ -15,10 +15,10 @@ def scan(text: str, scope: Scope) -> tuple[str, ...]:
     text is read, in time linear in its length whatever it holds: 64 KB take up to 30 ms, for a thread to spend.
     """
     # All languages together take a while to load and to build, which a start need not wait for.
-    from gateway.agent.memory.threats.fold import fold
-    from gateway.agent.memory.threats.invisible import invisible
-    from gateway.agent.memory.threats.match import matching
-    from gateway.agent.memory.threats.patterns import patterns
+    from gateway.agent.threats.fold import fold
+    from gateway.agent.threats.invisible import invisible
+    from gateway.agent.threats.match import matching
+    from gateway.agent.threats.patterns import patterns
 
     wanted = {name for name, narrowest in CLASSES.items() if SCOPES[narrowest] <= SCOPES[scope]}
     found = matching(patterns(), fold(text), wanted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from gateway.agent.memory.threats.scripts import UNSPACED
+from gateway.agent.threats.scripts import UNSPACED
 
 SENTENCE, LINE, MARKUP = range(3)
 """What ends where a pattern must not reach over: a sentence or paragraph, a line, a comment or tag."""

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from gateway.agent.memory.threats.fold import fold
-from gateway.agent.memory.threats.lexemes import lexer, readings
+from gateway.agent.threats.fold import fold
+from gateway.agent.threats.lexemes import lexer, readings
 
 BARRED = 2
 """How many lexemes a word after `!` reaches ahead."""

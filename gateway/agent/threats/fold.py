@@ -6,8 +6,8 @@ import re
 import unicodedata
 from itertools import chain
 
-from gateway.agent.memory.threats.scripts import INVISIBLE, UNSPACED
-from gateway.agent.memory.threats.variants import VARIANTS
+from gateway.agent.threats.scripts import INVISIBLE, UNSPACED
+from gateway.agent.threats.variants import VARIANTS
 
 _CYRILLIC = dict(zip("аеорсухіјѕһԁԛԝвкмнтьғԍ", "aeopcyxijshdqwbkmhtbfg", strict=True))
 _GREEK = dict(zip("αβγεηικνορτυχω", "abyenikvoptuxw", strict=True))

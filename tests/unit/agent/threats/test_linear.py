@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from gateway.agent.memory.threats import scan
-from gateway.agent.memory.threats.fold import fold
-from gateway.agent.memory.threats.patterns import patterns
-from tests.unit.agent.memory.threats.hostile import hostile
+from gateway.agent.threats import scan
+from gateway.agent.threats.fold import fold
+from gateway.agent.threats.patterns import patterns
+from tests.unit.agent.threats.hostile import hostile
 
 SIZE = 30_000
 NAMES = sorted(hostile(100))
