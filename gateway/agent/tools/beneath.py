@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from gateway.agent.tools.workspace import INSIDE
 from gateway.errors import ToolError
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -88,11 +89,12 @@ class _Walk:
     def _names_behind(self, target: str) -> list[str]:
         if not target.startswith("/"):
             return _names(target)
-        if not Path(target).is_relative_to(self._root):
+        root = next((root for root in (self._root, Path(INSIDE)) if Path(target).is_relative_to(root)), None)
+        if root is None:
             raise ToolError("the path leads through a link out of the workspace")
         while len(self._open) > 1:
             self._up()
-        return _names(str(Path(target).relative_to(self._root)))
+        return _names(str(Path(target).relative_to(root)))
 
 
 def _names(path: str) -> list[str]:

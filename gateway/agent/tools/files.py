@@ -19,6 +19,7 @@ from pydantic import Field
 
 from gateway.agent.tools.beneath import beneath
 from gateway.agent.tools.page import MOST_LINES, page
+from gateway.agent.tools.workspace import INSIDE
 from gateway.errors import ToolError
 from gateway.toolkit.function import Tool, tool
 from gateway.toolkit.limits import brief
@@ -97,6 +98,8 @@ def place(path: str, roots: Sequence[Path]) -> tuple[Path, str]:
     if not path.startswith("/"):
         return roots[0], path
     absolute = Path("/" + path.lstrip("/"))  # two slashes would be a root of their own
+    if absolute.is_relative_to(INSIDE):
+        return roots[0], str(absolute.relative_to(INSIDE))
     for root in roots:
         if absolute.is_relative_to(root):
             return root, str(absolute.relative_to(root))

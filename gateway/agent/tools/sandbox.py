@@ -1,7 +1,7 @@
 """A sandbox of bubblewrap.
 
 In: a workspace and a shell command. Out: the command line that runs it with nothing in sight but the system's
-programs, read only, and the workspace under its own name: own processes, own /tmp, no capabilities, no environment,
+programs, read only, and the workspace as `INSIDE`: own processes, own /tmp, no capabilities, no environment,
 no network unless it is asked for. Or the reason why this machine cannot do that, found by doing it.
 """
 
@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gateway.agent.tools.process import run
+from gateway.agent.tools.workspace import INSIDE
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 TMP_BYTES = 256 * 1024 * 1024  # it lies in memory
@@ -56,8 +57,8 @@ class Bubblewrap:
 
     def command(self, workspace: Path, script: str, *, writable: bool = True) -> list[str]:
         """Return what runs the script in the workspace."""
-        place = str(workspace)
-        inside = ["--bind" if writable else "--ro-bind", place, place, "--chdir", place, "--setenv", "HOME", place]
+        bind = "--bind" if writable else "--ro-bind"
+        inside = [bind, str(workspace), INSIDE, "--chdir", INSIDE, "--setenv", "HOME", INSIDE]
         return [*self._sandbox(), *inside, "--", shell(), "-c", script]
 
     def _sandbox(self) -> Iterator[str]:

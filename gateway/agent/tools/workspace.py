@@ -19,6 +19,8 @@ from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 from gateway.errors import ConfigError
 from gateway.types import Address, escape
 
+INSIDE = "/workspace"
+"""What every workspace is called where the agent works: the prompt, its tools and the sandbox tell no path of ours."""
 SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 LONGEST_NAME = 255  # bytes, on every file system we know
 

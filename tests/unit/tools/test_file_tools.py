@@ -48,7 +48,8 @@ async def test_what_is_written_is_read_as_numbered_lines(work: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["./a.txt", "x/../a.txt", "~/a.txt", "{work}/a.txt", "//{work}/./a.txt", "x/./../a.txt/"]
+    "path",
+    ["./a.txt", "x/../a.txt", "~/a.txt", "{work}/a.txt", "//{work}/./a.txt", "x/./../a.txt/", "/workspace/a.txt"],
 )
 async def test_one_file_has_many_spellings(work: Path, path: str) -> None:
     (work / "x").mkdir()
@@ -149,9 +150,10 @@ async def test_links_that_stay_inside_are_followed(work: Path) -> None:
     (work / "real" / "a.txt").write_text("linked")
     (work / "relative").symlink_to("real")
     (work / "absolute").symlink_to(work / "real")
+    (work / "inside").symlink_to("/workspace/real")  # as a command makes it, which knows the folder by that name
     (work / "real" / "up").symlink_to("../absolute/a.txt")
     (work / "real" / "new").symlink_to("../made.txt")
-    for path in ("relative/a.txt", "absolute/a.txt", "real/up", "relative/up"):
+    for path in ("relative/a.txt", "absolute/a.txt", "inside/a.txt", "real/up", "relative/up"):
         assert (await read(work, path)).startswith("1|linked")
     await write(work, "relative/up", "through")
     assert (work / "real" / "a.txt").read_text() == "through"
@@ -160,7 +162,9 @@ async def test_links_that_stay_inside_are_followed(work: Path) -> None:
     assert (work / "made.txt").read_text() == "made"
 
 
-@pytest.mark.parametrize("target", ["../secret", "/etc/passwd", "{outside}", "x/../../secret", "{work}/../secret"])
+@pytest.mark.parametrize(
+    "target", ["../secret", "/etc/passwd", "{outside}", "x/../../secret", "{work}/../secret", "/workspace/../secret"]
+)
 async def test_links_that_lead_outside_are_refused(work: Path, target: str) -> None:
     (work / "x").mkdir()
     (work / "link").symlink_to(target.replace("{outside}", str(work.parent / "secret")).replace("{work}", str(work)))

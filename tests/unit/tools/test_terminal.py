@@ -64,7 +64,7 @@ async def begun(pipe: BinaryIO) -> None:
 
 
 async def test_a_command_runs_in_the_workspace_and_says_how_it_ended(work: Path) -> None:
-    assert await run(work, "pwd; echo $HOME; echo made > file") == f"{work}\n{work}"
+    assert await run(work, "pwd; echo $HOME; echo made > file") == "/workspace\n/workspace"
     assert (work / "file").read_text() == "made\n"
     assert await run(work, "echo out; echo wrong >&2; exit 3") == "out\nwrong\n[exit code 3]"
     assert await run(work, "true") == "(no output)"
@@ -87,7 +87,13 @@ async def test_nothing_of_ours_is_in_its_environment(work: Path, monkeypatch: py
 
 
 async def test_it_sees_the_workspace_and_programs_and_nothing_else(work: Path) -> None:
-    assert await run(work, "ls ..") == work.name
+    seen = set((await run(work, "ls ..")).split())
+    assert (
+        "workspace"
+        in seen
+        <= {"bin", "dev", "etc", "lib", "lib32", "lib64", "libx32", "proc", "sbin", "tmp", "usr", "workspace"}
+    )
+    assert str(work) not in await run(work, "cat /proc/self/cmdline /proc/self/environ; ls -R /workspace")
     assert "No such file" in await run(work, "cat ../secret")
     assert "No such file" in await run(work, f"cat {ROOT}/pyproject.toml")
     assert (
