@@ -1,8 +1,8 @@
-"""The scan of what comes to the model from files and notes, for text that tries to command it or to hide from people."""
+"""The scan of what comes to the model from files and notes: for what tries to command it, or to hide from people."""
 
 from __future__ import annotations
 
-from gateway.agent.threats.classes import CLASSES, SCOPES, Scope
+from gateway.agent.threats.classes import CLASSES, Scope, wanted
 
 __all__ = ["Scope", "scan"]
 
@@ -20,6 +20,5 @@ def scan(text: str, scope: Scope) -> tuple[str, ...]:
     from gateway.agent.threats.match import matching
     from gateway.agent.threats.patterns import patterns
 
-    wanted = {name for name, narrowest in CLASSES.items() if SCOPES[narrowest] <= SCOPES[scope]}
-    found = matching(patterns(), fold(text), wanted)
+    found = matching(patterns(), fold(text), wanted(scope))
     return (*(name for name in CLASSES if name in found), *invisible(text))

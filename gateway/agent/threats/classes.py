@@ -48,3 +48,8 @@ CLASSES: dict[str, Scope] = {
     "hardcoded_secret": "strict",
 }
 """In the order in which findings are given."""
+
+
+def wanted(scope: Scope) -> set[str]:
+    """The classes that a scope looks for."""
+    return {name for name, narrowest in CLASSES.items() if SCOPES[narrowest] <= SCOPES[scope]}

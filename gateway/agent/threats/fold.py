@@ -21,6 +21,7 @@ _SPLIT = re.compile(rf"(?<=[{UNSPACED}])(?:[^\S\n]++\n?|\n)[^\S\n]*+(?=[{UNSPACE
 _SQUARES = re.compile("[\u3300-\u33ff\ufdf0-\ufdff]")  # one becomes up to 18 characters, and none is a word's part
 # The sort inside NFKC takes quadratic time over combining marks, so it gets pieces, cut before ASCII if there is any.
 _PIECES = re.compile(r"(?s).{1,255}(?=[\x00-\x7f])|.{1,256}")
+_WORD = re.compile(r"[\x00-\x7f][^\x00-\x7f]*|[^\x00-\x7f]+")
 
 
 def _accents() -> dict[int, str | None]:
@@ -52,6 +53,44 @@ def fold(text: str) -> str:
     if text.isascii():
         return text
     return _SPLIT.sub("", _one_script(text))
+
+
+def traced(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """
+    The folded text, and for each of its characters from where to where in the text it comes.
+
+    What only together became something else (a syllable in parts, its letters) comes from all of it.
+    """
+    folded, places, start = list[str](), list[tuple[int, int]](), 0
+    alone = dict[str, str]()
+    for piece in _PIECES.findall(_SQUARES.sub(" ", text)):
+        folded.append(_normal(piece))
+        places += _places(piece, folded[-1], start, alone)
+        start += len(piece)
+    whole, kept, last = _one_script("".join(folded)), list[tuple[int, int]](), 0
+    for split in _SPLIT.finditer(whole):
+        kept += places[last : split.start()]
+        last = split.end()
+    return _SPLIT.sub("", whole), kept + places[last:]
+
+
+def _normal(piece: str) -> str:
+    return unicodedata.normalize("NFKC", piece).casefold().translate(_TABLE)
+
+
+def _places(piece: str, folded: str, start: int, alone: dict[str, str]) -> list[tuple[int, int]]:
+    """Where each character of a folded piece comes from; `alone` holds what single characters become."""
+    alone.update({character: _normal(character) for character in set(piece) - alone.keys()})
+    if "".join(map(alone.__getitem__, piece)) == folded:
+        return [(at, at + 1) for at, one in enumerate(piece, start) for _ in alone[one]]
+    words = [] if _WORD.fullmatch(piece) else _WORD.findall(piece)
+    if not words:
+        return [(start, start + len(piece))] * len(folded)
+    places = list[tuple[int, int]]()
+    for word in words:
+        places += _places(word, _normal(word), start, alone)
+        start += len(word)
+    return places
 
 
 def _one_script(text: str) -> str:

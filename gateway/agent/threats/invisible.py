@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from gateway.agent.threats.scripts import (
     EMOJI,
@@ -35,4 +36,14 @@ def invisible(text: str) -> tuple[str, ...]:
     if text.isascii():
         return ()
     found = set(_SEEK.findall(text)) - {""}
-    return tuple(f"invisible_unicode_U+{ord(character):04X}" for character in sorted(found))
+    return tuple(map(named, sorted(found)))
+
+
+def hidden(text: str) -> Iterator[int]:
+    """The places of those that `invisible` names."""
+    return (match.start() for match in _SEEK.finditer(text) if match[1])
+
+
+def named(character: str) -> str:
+    """The id of a character that is not fine."""
+    return f"invisible_unicode_U+{ord(character):04X}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import partial
 from types import CodeType, FrameType
 from typing import Any
 
@@ -11,14 +13,15 @@ import pytest
 from gateway.agent.threats import scan
 from gateway.agent.threats.fold import fold
 from gateway.agent.threats.patterns import patterns
+from gateway.agent.threats.spans import spans
 from tests.unit.agent.threats.hostile import hostile
 
-SIZE = 30_000
+SIZE, SMALL = 30_000, 6_000
 NAMES = sorted(hostile(100))
 
 
-def lines_run(text: str) -> int:
-    """How many lines of the scan's own code are run for the text."""
+def lines_run(work: Callable[[], object]) -> int:
+    """How many lines of the scan's own code are run."""
     run, ours = 0, dict[CodeType, bool]()
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
@@ -32,7 +35,7 @@ def lines_run(text: str) -> int:
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        scan(text, "strict")
+        work()
     finally:
         sys.settrace(before)
     return run
@@ -41,7 +44,17 @@ def lines_run(text: str) -> int:
 @pytest.mark.parametrize("name", NAMES)
 def test_each_further_part_of_a_text_is_as_much_work_as_the_one_before(name: str) -> None:
     patterns()
-    one, two, three = (lines_run(hostile(size)[name]) for size in (SIZE, 2 * SIZE, 3 * SIZE))
+    texts = [hostile(size)[name] for size in (SIZE, 2 * SIZE, 3 * SIZE)]
+    one, two, three = (lines_run(partial(scan, text, "strict")) for text in texts)
+    assert min(one, two, three) > 0, "the work was not counted"
+    assert three - two <= 1.3 * (two - one) + 2_000
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_to_say_where_is_for_each_further_part_as_much_work_too(name: str) -> None:
+    patterns()
+    texts = [hostile(size)[name] for size in (SMALL, 2 * SMALL, 3 * SMALL)]
+    one, two, three = (lines_run(partial(spans, text, "strict")) for text in texts)
     assert min(one, two, three) > 0, "the work was not counted"
     assert three - two <= 1.3 * (two - one) + 2_000
 
