@@ -40,7 +40,8 @@ async def main(home: Path) -> None:
     config = load(home)
     models = open_models(config.settings.model)
     adapters = {**make_adapters(config.accounts), "sink": Sink()}
-    gateway = Gateway(plan_of(config), adapters, mind_of(config, models))
+    plan = plan_of(config)
+    gateway = Gateway(plan, adapters, {plan.main.name: mind_of(config, models)})
     listener = listen("127.0.0.1", 0)
     async with models, gateway:
         site = Site(

@@ -13,7 +13,7 @@ from gateway.agent.memory.memories import limits_of
 from gateway.agent.memory.store import NotesStore
 from gateway.agent.prompt import system_prompt
 from gateway.app.looking import looking
-from gateway.app.plan import plan_of
+from gateway.app.plan import profile_of
 from gateway.rooms import Rooms
 
 
@@ -36,7 +36,7 @@ async def foreseen(rooms: Rooms) -> tuple[str, str] | None:
             folder = config.home.memories
             store = NotesStore(str(folder), FileBacking(folder, desk), limits_of(settings.memory), _nothing)
             notes = await store.snapshot()
-        prompt = system_prompt(identity=plan_of(config).identity, notes=notes)
+        prompt = system_prompt(identity=profile_of(config).identity, notes=notes)
         return crowded(settings.compression, looked.measure, prompt)
 
 

@@ -89,7 +89,7 @@ async def _serve(config: Config, plan: Plan, stopped: _Stopped) -> None:
         chat = WebChat(lambda: gateway.hints) if _has_webchat(config) else None
         if chat is not None:
             adapters["webchat"] = chat
-        gateway = Gateway(plan, adapters, mind_of(config, models))
+        gateway = Gateway(plan, adapters, {plan.main.name: mind_of(config, models)})
         async with models, gateway:
             gc.freeze()  # what is here now stays; the collector need never look at it
             gc.enable()
@@ -130,7 +130,7 @@ async def _run(config: Config, gateway: Gateway, models: Models, stopped: _Stopp
             version=gateway.plan.version,
             password=doors.password,
             owner_token=token,
-            joined=gateway.remember.joined,
+            joined=gateway.joined,
             model=lambda: (models.model().name, models.model().demo),
             chat=doors.chat,
             hooks=hooks_of(gateway),

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 
 from gateway.access.policy import PlatformRules, Rules
-from gateway.app.process import Duties, Plan
+from gateway.app.process import Duties, Plan, Profile
 from gateway.app.terminal import PLATFORM as LOCAL
 from gateway.config import Account, Config
 from gateway.errors import ConfigError
 from gateway.sessions.cache import Bounds
+from gateway.sessions.keys import NAMESPACE
 from gateway.turns import TurnSettings
 
 DUTIES = {"all": Duties.ALL, "edge": Duties.EDGE, "worker": Duties.WORKER}
@@ -33,7 +34,7 @@ def plan_of(config: Config) -> Plan:
             hint="set gateway.database to postgresql://…",
         )
     return Plan(
-        home=config.home.path,
+        main=profile_of(config),
         database=gateway.database,
         bus=gateway.bus,
         duties=duties,
@@ -46,17 +47,26 @@ def plan_of(config: Config) -> Plan:
             gateway.agent_cache.idle_seconds,
             int(gateway.agent_cache.max_megabytes * 1024 * 1024),
         ),
-        max_steps=settings.agent.max_turns,
         max_queue=gateway.max_queue,
         keep_seconds=gateway.keep_days * 86_400,
         edit_every=settings.streaming.edit_interval_seconds if settings.streaming.enabled else None,
-        identity=_identity(config),
-        memory=settings.memory,
-        compression=settings.compression,
         owner=next(iter(settings.access.owners), ""),
         notices={account.name: account.display.memory_notifications for account in config.accounts}
         | {LOCAL: settings.display.memory_notifications},
         version=our_version(),
+    )
+
+
+def profile_of(config: Config, name: str = NAMESPACE) -> Profile:
+    """Return what a profile has of its own."""
+    settings = config.settings
+    return Profile(
+        home=config.home.path,
+        name=name,
+        max_steps=settings.agent.max_turns,
+        identity=_identity(config),
+        memory=settings.memory,
+        compression=settings.compression,
     )
 
 

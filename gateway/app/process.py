@@ -21,6 +21,7 @@ from gateway.llm.tokens.messages import Count
 from gateway.llm.tokens.text import estimate_text
 from gateway.log.redact import Redactor
 from gateway.sessions.cache import Bounds
+from gateway.sessions.keys import NAMESPACE
 from gateway.sessions.settings import SharingSettings
 from gateway.turns import TurnSettings
 from gateway.types import Address, Role
@@ -35,17 +36,29 @@ class Duties(Flag):
 
 
 @dataclass(frozen=True, slots=True)
+class Profile:
+    """An agent with a home of its own. `identity` says who it is, in the words of its SOUL.md."""
+
+    home: Path
+    name: str = NAMESPACE
+    max_steps: int = 90
+    identity: str = ""
+    memory: MemorySettings = MemorySettings()
+    compression: CompressionSettings = CompressionSettings()
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """
     Everything that makes a process what it is.
 
-    `alone`: no other process can be on this database. `only` is an adapter's name: this process takes up nothing but
-    that adapter's conversations and deliveries; whatever else waits is left to a gateway that serves everybody. `owner`
-    is the account (``platform:user``) whose notes are the home's own, besides the command line's. `notices` says what
-    chats are told of reviews, by adapter.
+    `main` is the profile of the gateway's own home. `alone`: no other process can be on this database. `only` is an
+    adapter's name: this process takes up nothing but that adapter's conversations and deliveries; whatever else waits
+    is left to a gateway that serves everybody. `owner` is the account (``platform:user``) whose notes are each home's
+    own, besides the command line's. `notices` says what chats are told of reviews, by adapter.
     """
 
-    home: Path
+    main: Profile
     database: str = "sqlite:///state.db"
     bus: str = "embedded:"
     bus_prefix: str = "hg"
@@ -56,16 +69,21 @@ class Plan:
     sharing: SharingSettings = SharingSettings()
     turns: TurnSettings = TurnSettings()
     cache: Bounds = Bounds(128, 3600.0, 512 * 1024 * 1024)
-    max_steps: int = 90
     max_queue: int = 32
     keep_seconds: float = 7 * 86_400.0
     edit_every: float | None = 1.0
-    identity: str = ""
-    memory: MemorySettings = MemorySettings()
-    compression: CompressionSettings = CompressionSettings()
     owner: str = ""
     notices: Mapping[str, Notifications] = field(default_factory=dict)
     version: str = "0"
+
+    @property
+    def home(self) -> Path:
+        return self.main.home
+
+    @property
+    def works(self) -> bool:
+        """Say whether the process runs turns."""
+        return Duties.WORKER in self.duties
 
 
 @dataclass(frozen=True, slots=True)

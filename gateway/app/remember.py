@@ -9,11 +9,9 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Collection, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from gateway.access import people
-from gateway.access.people import Known
 from gateway.agent.memory.backing.contract import Backing
 from gateway.agent.memory.backing.files import FileBacking
 from gateway.agent.memory.backing.pending import Staging
@@ -29,6 +27,7 @@ from gateway.agent.memory.scrub import scrubbed
 from gateway.agent.memory.settings import MemorySettings
 from gateway.agent.review.reviewer import ORIGIN
 from gateway.agent.tools.notes import NAME, Writing, memory_tool
+from gateway.app.speakers import Speakers
 from gateway.contracts.memory import Scope
 from gateway.contracts.tool import Tools
 from gateway.messages import Message, Progress
@@ -60,8 +59,8 @@ class Remember:
     """
     What turns need of memory.
 
-    `first` is the account, besides those of the platform `local`, of the person who owns the home: its notes are the
-    home's own. `taken` are the names of the tools there are.
+    `speakers` says who speaks; the notes of the person who owns the home are the home's own. `taken` are the names of
+    the tools there are.
     """
 
     def __init__(
@@ -71,17 +70,16 @@ class Remember:
         manager: MemoryManager,
         settings: MemorySettings,
         sharing: SharingSettings,
+        speakers: Speakers,
         *,
         taken: Collection[str],
-        local: str,
-        first: str,
     ) -> None:
         self.memories = memories
         self.manager = manager
         self._database = database
         self._settings = settings
         self._sharing = sharing
-        self._local, self._first = local, first
+        self._speakers = speakers
         writing = Writing(settings.write_approval)
         own = FunctionTools([memory_tool(memories, database, writing, self._wrote)] if memories.on else [])
         self._tools = Union(own, manager.tools((*taken, NAME), scope_of))
@@ -95,31 +93,11 @@ class Remember:
         """Say who wrote an event and whose notes its conversation uses; whoever is new becomes a person."""
         if event.chat_type is ChatType.WEBHOOK:
             return Whose()
-        account = event.account
-        named = event.origin.platform == self._local or account == self._first
-        known = await self._database.read(partial(people.identity, account=account))
-        if not known.person or (named != known.home and not known.proved):
-            known = await self._settle(account, known, home=named)
+        known = await self._speakers.of(event)
         person, home = known.person, known.home
         owner = owner_of(event, self._settings.scope, HOME if home else Owner(Kind.PERSON, person))
         notes = str(owner) if owner is not None and (self.memories.on or self.manager.name) else ""
         return Whose(person, notes, person if of_one(event, self._sharing) else "")
-
-    async def _settle(self, account: str, known: Known, *, home: bool) -> Known:
-        """Give an account the person that the settings say: its own, or the home's, and then with what it had."""
-
-        def job(connection: Connection) -> str:
-            if not known.person:
-                people.meet(connection, account, home=home)
-            elif home:
-                return people.bring_home(connection, account, grants=False)
-            else:
-                people.send_away(connection, account)
-            return ""
-
-        if before := await self._database.write(job):
-            await self.joined(before)
-        return await self._database.read(partial(people.identity, account=account))
 
     async def joined(self, person: str) -> None:
         """Give the home the notes of somebody who turned out to be its owner."""

@@ -129,7 +129,7 @@ class Talk(Resource):
             return await self._turn(gateway, event, stop, served)
 
     def _gateway(self, plan: Plan, models: Models) -> Gateway:
-        return Gateway(plan, {PLATFORM: CommandLine()}, mind_of(self._config, models))
+        return Gateway(plan, {PLATFORM: CommandLine()}, {plan.main.name: mind_of(self._config, models)})
 
     def _opened(self) -> Models:
         settings = self._config.settings

@@ -7,7 +7,7 @@ import logging
 from functools import partial
 
 from gateway.bus.duty import Duty
-from gateway.sessions.keys import NAMESPACE
+from gateway.sessions.keys import place_of
 from gateway.sessions.search.index import is_behind, keep_up
 from gateway.storage.database import Database
 from gateway.storage.prune import prune
@@ -59,4 +59,4 @@ async def _prune(database: Database, seconds: float) -> None:
 
 def is_shown(place: str) -> bool:
     """Say whether the rows of a lane or an address are what a page shows: no other place has the conversation."""
-    return place.removeprefix(f"agent:{NAMESPACE}:").partition(":")[0] == PLATFORM
+    return place_of(place).partition(":")[0] == PLATFORM

@@ -34,7 +34,7 @@ class Claims:
     The lanes of this process's shards, in the order in which they became ready.
 
     `ready` gives a lane, `claim` its next turn; the lane is not given out again until `release`. A lane that `serves`
-    denies is left to others.
+    denies is left to others; `home` returns the one that sessions of a lane belong to.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Claims:
         hints: Hints,
         shards: Shards,
         *,
-        home: str,
+        home: Callable[[SessionKey], str],
         ids: Callable[[], str],
         serves: Callable[[str], bool] = lambda lane: True,
     ) -> None:
@@ -101,10 +101,10 @@ class Claims:
 
     async def claim(self, key: SessionKey) -> Claimed | Dead | None:
         """Take the lane's next turn, or learn that its events have had all their attempts."""
-        fresh, found = self._ids(), list[Claimed]()
+        fresh, home, found = self._ids(), self._home(key), list[Claimed]()
 
         def job(connection: Connection) -> Claimed | Later | Dead | None:
-            claimed = lanes.claim(connection, key, fresh, self._home)
+            claimed = lanes.claim(connection, key, fresh, home)
             found[:] = [claimed] if isinstance(claimed, Claimed) else []
             return claimed
 

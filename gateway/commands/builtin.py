@@ -11,15 +11,20 @@ from gateway.commands.stop import stop_turn
 from gateway.delivery.prepare import Prepare
 from gateway.sessions import store
 from gateway.storage.database import Connection
+from gateway.types import SessionKey
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the commands tell of this process. `cache` is empty in a process that runs no turns."""
+    """
+    What the commands tell of this process, and of the agent of a conversation, by its key.
+
+    `cache` is empty in a process that runs no turns.
+    """
 
     version: str
-    default_model: Callable[[], str]
-    models: Callable[[], Sequence[str]]
+    default_model: Callable[[SessionKey], str]
+    models: Callable[[SessionKey], Sequence[str]]
     cache: Callable[[], str]
 
 
@@ -70,7 +75,7 @@ def _status(connection: Connection, asked: Asked, facts: Facts) -> str:
     summary = store.summary(connection, standing.session_id) if standing.session_id else None
     lines = [
         f"Session: `{standing.session_id or 'none yet'}`",
-        f"Model: `{standing.model or facts.default_model()}`",
+        f"Model: `{standing.model or facts.default_model(asked.key)}`",
         f"Messages: {summary.messages if summary else 0}",
         f"Now: {'a turn runs' if standing.running else 'idle'}, {standing.waiting} waiting",
     ]
@@ -81,13 +86,13 @@ def _status(connection: Connection, asked: Asked, facts: Facts) -> str:
 
 
 def _model(connection: Connection, asked: Asked, facts: Facts) -> Said:
-    wanted, known = asked.rest.strip("`"), facts.models()
+    wanted, known = asked.rest.strip("`"), facts.models(asked.key)
     if not wanted:
-        current = reports.standing(connection, asked.key).model or facts.default_model()
+        current = reports.standing(connection, asked.key).model or facts.default_model(asked.key)
         return Said(f"Model: `{current}`. Change it with /model NAME, or /model default.")
     if wanted == "default":
         bindings.choose_model(connection, asked.key, "")
-        return Said(f"Model: `{facts.default_model()}`.")
+        return Said(f"Model: `{facts.default_model(asked.key)}`.")
     if known and wanted not in known:
         names = ", ".join(f"`{name}`" for name in known)
         return Said(f"There is no model `{wanted[:80]}` here. Known: {names}.")

@@ -18,6 +18,7 @@ from gateway.contracts.context import Order, Record
 from gateway.messages import CompressionEnded
 from gateway.sessions import compressions
 from gateway.storage.database import Connection, Database
+from gateway.types import SessionKey
 
 KEEP, MOST = 2, 100
 """Exchanges that `here` keeps where it says no number, and how many it may say; the reference's."""
@@ -40,13 +41,13 @@ class ContextRooms:
     """
     What the commands of a conversation's context work with.
 
-    `live` holds the live session of a lane that a command has claimed; `automatic` says whether conversations are
-    compressed by themselves.
+    `live` holds the live session of a lane that a command has claimed; `automatic` says of a lane, by its key, whether
+    its conversations are compressed by themselves.
     """
 
     database: Database
     live: Callable[[Claimed], AbstractAsyncContextManager[Open]]
-    automatic: bool = True
+    automatic: Callable[[SessionKey], bool] = lambda key: True
 
 
 @dataclass(frozen=True, slots=True)

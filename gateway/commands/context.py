@@ -37,13 +37,13 @@ async def _context(rooms: ContextRooms, asked: Asked) -> Said:
     async with rooms.live(asked.claimed) as open:
         conversation = open.window.conversation
         filled = await asyncio.to_thread(open.measure.fill, conversation.prompt, conversation.rows)
-        return Said("\n".join(f"- {line}" for line in _lines(rooms, open, filled)))
+        return Said("\n".join(f"- {line}" for line in _lines(open, filled, automatic=rooms.automatic(asked.key))))
 
 
-def _lines(rooms: ContextRooms, open: Open, filled: Filling) -> list[str]:
+def _lines(open: Open, filled: Filling, *, automatic: bool) -> list[str]:
     counted = f"; the endpoint counted {open.meter.counted:,} last" if open.meter.counted else ""
     window = filling(open.model, open.window.tokens) + counted
-    return told(window, filled, open.engine, open.window.conversation.guards, automatic=rooms.automatic)
+    return told(window, filled, open.engine, open.window.conversation.guards, automatic=automatic)
 
 
 def filling(model: Model, tokens: int, remark: str = "") -> str:

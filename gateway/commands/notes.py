@@ -20,7 +20,7 @@ from gateway.sessions.keys import is_of_one
 from gateway.sessions.whose import Whose
 from gateway.storage import erase, words
 from gateway.storage.database import Connection, Database
-from gateway.types import Event, Role
+from gateway.types import Event, Role, SessionKey
 
 SHOWN_CHARS = 200
 OFF = "Memory is off: memory.memory_enabled and memory.user_profile_enabled are false in config.yaml."
@@ -47,8 +47,8 @@ class Remembered:
     What the commands work with.
 
     `heard` is told of what a person changes, as it is of the agent's writes; `service` is the provider's name.
-    `forget` removes what else there is of an owner and a person, such as the folders of these sessions, and returns
-    sentences that report it.
+    `forget` removes what else there is of a person, such as the folders of these sessions, and returns sentences that
+    report it; `erase` removes a person's own notes and returns how many characters they had.
     """
 
     database: Database
@@ -56,15 +56,23 @@ class Remembered:
     approvals: Approvals
     whose: Callable[[Event], Awaitable[Whose]]
     heard: Heard
-    forget: Callable[[Owner, str, Sequence[str]], Awaitable[list[str]]]
+    forget: Callable[[str, Sequence[str]], Awaitable[list[str]]]
+    erase: Callable[[str], Awaitable[int]]
     service: str = ""
 
 
-def memory_commands(rooms: Remembered) -> list[Command]:
-    """Return the commands, in the order of the menu."""
+def memory_commands(of: Callable[[SessionKey], Remembered]) -> list[Command]:
+    """Return the commands, in the order of the menu; `of` gives what they work with in a conversation, by its key."""
+
+    async def memory(asked: Asked) -> Said:
+        return await _memory(of(asked.key), asked)
+
+    async def forgetme(asked: Asked) -> Said:
+        return await _forgetme(of(asked.key), asked)
+
     return [
-        Command("memory", "show and correct what I remember", work=partial(_memory, rooms)),
-        Command("forgetme", "erase what I keep of you", work=partial(_forgetme, rooms)),
+        Command("memory", "show and correct what I remember", work=memory),
+        Command("forgetme", "erase what I keep of you", work=forgetme),
     ]
 
 
@@ -213,13 +221,13 @@ async def _forgetme(rooms: Remembered, asked: Asked) -> Said:
         return begun
 
     erased, owner = await rooms.database.write(conversations), await _own(rooms, person)
-    lines = await rooms.forget(owner, person, erased.sessions)
+    lines = await rooms.forget(person, erased.sessions)
     try:
-        notes = await rooms.memories.erase(owner, person)
+        notes = await rooms.erase(person)
     except StorageError as error:
         return Said(UNERASED.format(error=error, lines=_list([_gone(erased), *lines])))
     if (more := await rooms.database.write(leave)) is not None:
-        notes += await rooms.memories.erase(owner, person)  # what had begun since may have noted something
+        notes += await rooms.erase(person)  # what had begun since may have noted something
         erased = erased.and_then(more)
     shared = [SHARED] if whose.notes and Owner.parse(whose.notes) != owner else []
     return Said(f"Erased:\n{_list([_gone(erased), f'{notes} characters of notes', *lines, *shared])}")

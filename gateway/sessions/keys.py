@@ -13,7 +13,7 @@ import secrets
 from datetime import datetime
 
 from gateway.sessions.settings import SharingSettings
-from gateway.types import Address, ChatType, Event, SessionKey, escape
+from gateway.types import Address, ChatType, Event, SessionKey, escape, unescape
 
 NAMESPACE = "main"
 
@@ -49,6 +49,16 @@ def is_of_one(key: str) -> bool:
 def private_key(origin: Address, namespace: str = NAMESPACE) -> SessionKey:
     """Return the key of a private chat."""
     return _key(origin, ChatType.DM, [origin.chat, *([origin.thread] if origin.thread else [])], namespace)
+
+
+def namespace_of(key: SessionKey | str) -> str:
+    """Return the namespace of a key: the name of the profile whose conversation it is."""
+    return unescape(str(key).split(":", 2)[1])
+
+
+def place_of(key: str) -> str:
+    """Return a key from the platform on; what is no key, such as an address, as it is."""
+    return key.split(":", 2)[2] if key.startswith("agent:") else key
 
 
 def new_session_id(at: datetime) -> str:

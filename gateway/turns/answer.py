@@ -3,45 +3,40 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence, Set
+from collections.abc import AsyncIterator, Sequence, Set
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from weakref import WeakValueDictionary
 
 from gateway.agent import journal
 from gateway.agent.context.guards import packed
 from gateway.agent.context.looked import Open
 from gateway.agent.journal import Ending
-from gateway.agent.loop import Agent, Work
+from gateway.agent.loop import Work
 from gateway.agent.memory.backing.nudges import Counters
 from gateway.agent.references.attach import Attached
 from gateway.bus import lanes
 from gateway.bus.lanes import Claimed, shard_of
 from gateway.contracts.model import Model
-from gateway.contracts.tool import Tools, ToolSpec
+from gateway.contracts.tool import ToolSpec
 from gateway.delivery import outbox
 from gateway.delivery.outbox import Outgoing
-from gateway.delivery.prepare import LONG, Prepare
-from gateway.delivery.sender import Sender
+from gateway.delivery.prepare import LONG
 from gateway.delivery.typing import typing
 from gateway.errors import Fenced
-from gateway.messages import Finished, Message, Progress
-from gateway.metrics import Metrics
+from gateway.messages import Finished, Message
 from gateway.sessions import compressions, store
-from gateway.sessions.cache import Cache
 from gateway.sessions.compose import user_message
 from gateway.sessions.whose import Whose
-from gateway.storage.database import Connection, Database
-from gateway.turns.fitting import Fitting
+from gateway.storage.database import Connection
 from gateway.turns.journal import TurnJournal
 from gateway.turns.ledger import TurnLedger
 from gateway.turns.live import UNKNOWN, Entry, LiveSession, cache_key
-from gateway.turns.notices import Wanted
-from gateway.turns.reviews import Reviews, Spoken
+from gateway.turns.reviews import Spoken
+from gateway.turns.rooms import AgentRooms, AnswerRooms
 from gateway.turns.showing import Chat, Shown
-from gateway.types import Address, Event, Reply, Turn
+from gateway.types import Event, Reply, Turn
 
 MANY = 500
 """Messages that are put together in a thread: to look at more takes the loop too long."""
@@ -49,52 +44,6 @@ NOTHING = "There is nothing to answer again."
 SUMMED_UP = (
     "A summary stands for a part of that turn. Send /compaction undo to have it back as it was said, and then /retry."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerSettings:
-    """
-    What a turn needs to know: whose home it is, and how often a live message is edited (None: never).
-
-    `follow` makes the id of a session that goes on from a compressed one, None where it is compressed within itself.
-    `told` is what chats hear of that.
-    """
-
-    home: str
-    edit_every: float | None = 1.0
-    follow: Callable[[], str] | None = None
-    told: Wanted = "nothing"
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerRooms:
-    """
-    What a turn of the agent works with.
-
-    `whose` says who wrote an event and whose notes its conversation uses, `prompt` how a new conversation begins,
-    `tools` what a turn may do; `workspace` makes a session's folder. `attach` puts what is referred to into the user's
-    message (for a window of so many tokens), `recall` what is remembered, `shown` takes that out of what is reported;
-    `begun` hears of a new conversation, `learn` of a completed turn.
-    """
-
-    database: Database
-    agent: Agent
-    cache: Cache[str, Entry]
-    prepare: Prepare
-    sender: Sender
-    metrics: Metrics
-    model: Callable[[str], Model]
-    tools: Callable[[Turn, Model], Tools]
-    whose: Callable[[Event], Awaitable[Whose]]
-    prompt: Callable[[Event, Whose], Awaitable[str]]
-    workspace: Callable[[str, Address], Path]
-    attach: Callable[[Turn, int, Sequence[ToolSpec], Message], Awaitable[Attached]]
-    recall: Callable[[Turn, Sequence[Message], Message], Awaitable[Message]]
-    begun: Callable[[Event, LiveSession], Awaitable[None]]
-    shown: Callable[[AsyncGenerator[Progress]], AsyncGenerator[Progress]]
-    learn: Callable[[Turn, Message, str], None]
-    reviews: Reviews
-    fitting: Fitting
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +62,8 @@ class _Past:
 class Answers:
     """Holds the live sessions, and answers claimed turns with them."""
 
-    def __init__(self, rooms: AnswerRooms, settings: AnswerSettings) -> None:
+    def __init__(self, rooms: AnswerRooms) -> None:
         self._rooms = rooms
-        self._settings = settings
         self._sessions: WeakValueDictionary[str, LiveSession] = WeakValueDictionary()
 
     def forget(self, shards: Set[int]) -> None:
@@ -128,19 +76,20 @@ class Answers:
 
         `again` answers the session's last turn once more, which is then out of view.
         """
-        model = self._rooms.model(claimed.model)
+        agent = self._rooms.agent(claimed.lane)
+        model = agent.model(claimed.model)
         past = await self._past(claimed, again=again)
         if past.refused or past.events == ():
             return await self._nothing(claimed, past.refused or NOTHING)
-        whose = await self._rooms.whose(past.events[-1])  # an account may be another person's since the last turn
-        key = cache_key(claimed.session_id, self._settings.home, model.name)
-        async with self._rooms.cache.use(key, lambda: self._build(claimed, model, whose)) as entry:
+        whose = await agent.whose(past.events[-1])  # an account may be another person's since the last turn
+        key = cache_key(claimed.session_id, agent.home, model.name)
+        async with self._rooms.cache.use(key, lambda: self._build(claimed, agent, model, whose)) as entry:
             session = entry.session
             session.whose = whose
             if session.version != claimed.version or past.replaces or past.said:
-                await self._reload(session, claimed, past)
+                await self._reload(session, claimed, agent, past)
             try:
-                return await self._speak(claimed, entry, model, past)
+                return await self._speak(claimed, agent, entry, model, past)
             except BaseException:
                 session.version = UNKNOWN  # whatever it holds now, the rows know better
                 raise
@@ -148,28 +97,31 @@ class Answers:
     @asynccontextmanager
     async def live(self, claimed: Claimed) -> AsyncIterator[Open]:
         """Hold the live session of a lane that a command has claimed, to look at it or to compress it."""
-        model = self._rooms.model(claimed.model)
-        whose = await self._rooms.whose(claimed.events[-1])
-        key = cache_key(claimed.session_id, self._settings.home, model.name)
-        async with self._rooms.cache.use(key, lambda: self._build(claimed, model, whose)) as entry:
+        agent = self._rooms.agent(claimed.lane)
+        model = agent.model(claimed.model)
+        whose = await agent.whose(claimed.events[-1])
+        key = cache_key(claimed.session_id, agent.home, model.name)
+        async with self._rooms.cache.use(key, lambda: self._build(claimed, agent, model, whose)) as entry:
             session = entry.session
             session.whose = whose
             if session.version != claimed.version:
-                await self._reload(session, claimed, _Past(events=claimed.events))
-            turn = await self._turn(claimed, session, claimed.events)
-            await self._rooms.fitting.engines.begin(entry, turn, fresh=claimed.fresh)
-            specs = self._rooms.tools(turn, model).specs()
-            ledger = self._ledger(claimed, session, turn, "")
-            window = self._rooms.fitting.window(entry, turn, model, specs, ledger)
+                await self._reload(session, claimed, agent, _Past(events=claimed.events))
+            turn = await self._turn(claimed, agent, session, claimed.events)
+            await agent.fitting.engines.begin(entry, turn, fresh=claimed.fresh)
+            specs = agent.tools(turn, model).specs()
+            ledger = self._ledger(claimed, agent, session, turn, "")
+            window = agent.fitting.window(entry, turn, model, specs, ledger)
             try:
                 yield Open(window, entry.engine, entry.meter, model, specs)
             finally:
                 session.version = UNKNOWN  # what a command stores is another version in any case
 
-    def _ledger(self, claimed: Claimed, session: LiveSession, turn: Turn, replaces: str) -> TurnLedger:
-        followed = partial(self._rooms.fitting.followed, turn)
+    def _ledger(
+        self, claimed: Claimed, agent: AgentRooms, session: LiveSession, turn: Turn, replaces: str
+    ) -> TurnLedger:
+        followed = partial(agent.fitting.followed, turn)
         rooms, without = self._rooms, frozenset({replaces})
-        return TurnLedger(rooms.database, claimed, session, without, self._settings.follow, followed, rooms.metrics)
+        return TurnLedger(rooms.database, claimed, session, without, agent.follow, followed, rooms.metrics)
 
     async def _past(self, claimed: Claimed, *, again: bool) -> _Past:
         if not claimed.again and not again:
@@ -199,52 +151,52 @@ class Answers:
         await self._rooms.sender.wake(await self._rooms.database.write(job))
         return "command"
 
-    async def _build(self, claimed: Claimed, model: Model, whose: Whose) -> Entry:
+    async def _build(self, claimed: Claimed, agent: AgentRooms, model: Model, whose: Whose) -> Entry:
         session = self._sessions.get(claimed.session_id)
         if session is None:
-            session = self._rooms.fitting.session(claimed.session_id, str(claimed.lane), whose)
+            session = agent.fitting.session(claimed.session_id, str(claimed.lane), whose)
             if claimed.fresh:
-                await self._begin(session, claimed)
+                await self._begin(session, claimed, agent)
             self._sessions[claimed.session_id] = session
-        return self._rooms.fitting.entry(session, model)
+        return agent.fitting.entry(session, model)
 
-    async def _begin(self, session: LiveSession, claimed: Claimed) -> None:
+    async def _begin(self, session: LiveSession, claimed: Claimed, agent: AgentRooms) -> None:
         event = claimed.events[-1]
         if session.whose.alone:
             await self._rooms.database.write(partial(_name, claimed, session.whose.alone))
-        await self._rooms.begun(event, session)
-        session.begin(await self._rooms.prompt(event, session.whose), claimed.version)
+        await agent.begun(event, session)
+        session.begin(await agent.prompt(event, session.whose), claimed.version)
 
-    async def _reload(self, session: LiveSession, claimed: Claimed, past: _Past) -> None:
+    async def _reload(self, session: LiveSession, claimed: Claimed, agent: AgentRooms, past: _Past) -> None:
         """Read the conversation from the rows, without what this turn says anew and without the turn it replaces."""
         without = {past.replaces} if past.said else {claimed.turn, past.replaces}
         stored = await self._rooms.database.read(
             lambda connection: store.load(connection, claimed.session_id, without=without)
         )
-        prompt = stored.prompt or session.prompt or await self._rooms.prompt(claimed.events[-1], session.whose)
+        prompt = stored.prompt or session.prompt or await agent.prompt(claimed.events[-1], session.whose)
         read = partial(session.read, replace(stored, prompt=prompt), claimed.version, open_end=bool(past.said))
         await asyncio.to_thread(read) if len(stored.rows) > MANY else read()
         session.stored = bool(stored.prompt)
 
-    async def _speak(self, claimed: Claimed, entry: Entry, model: Model, past: _Past) -> str:
+    async def _speak(self, claimed: Claimed, agent: AgentRooms, entry: Entry, model: Model, past: _Past) -> str:
         session = entry.session
-        turn = await self._turn(claimed, session, past.events)
-        await self._rooms.fitting.engines.begin(entry, turn, fresh=claimed.fresh)
-        tools = self._rooms.tools(turn, model)
-        ledger = self._ledger(claimed, session, turn, past.replaces)
+        turn = await self._turn(claimed, agent, session, past.events)
+        await agent.fitting.engines.begin(entry, turn, fresh=claimed.fresh)
+        tools = agent.tools(turn, model)
+        ledger = self._ledger(claimed, agent, session, turn, past.replaces)
         async with typing(self._rooms.prepare.adapter(turn.targets[0]), turn.targets[0]):
-            attached = await self._said(turn, model, tools, session, past)
+            attached = await self._said(turn, agent, model, tools.specs(), session, past)
             work = Work(
                 turn=turn,
                 model=model,
                 tools=tools,
                 journal=TurnJournal(self._rooms.database, claimed, model.name, session),
-                window=self._rooms.fitting.window(entry, turn, model, tools.specs(), ledger),
+                window=agent.fitting.window(entry, turn, model, tools.specs(), ledger),
                 said=attached.said,
                 resumed=past.said,
                 started=past.started,
             )
-            shown = await self._run(work, past)
+            shown = await self._run(agent, work, past)
         finished = shown.finished
         parts = await self._parts(turn, attached.notices, shown)
         version, queues, counters = await self._store(claimed, ledger, work, finished, parts, past)
@@ -254,42 +206,44 @@ class Answers:
         spoken = Spoken(turn, model, work.specs)
         self._rooms.reviews.ended(session, spoken, counters, completed=not finished.problem)
         if not finished.problem:
-            self._rooms.learn(turn, work.added[0], finished.text)
-        self._rooms.fitting.engines.ended(entry, work.added)
+            agent.learn(turn, work.added[0], finished.text)
+        agent.fitting.engines.ended(entry, work.added)
         return "failed" if finished.problem else "done"
 
-    async def _turn(self, claimed: Claimed, session: LiveSession, events: tuple[Event, ...]) -> Turn:
+    async def _turn(self, claimed: Claimed, agent: AgentRooms, session: LiveSession, events: tuple[Event, ...]) -> Turn:
         return Turn(
             id=claimed.turn,
             session=claimed.lane,
             session_id=claimed.session_id,
             events=events,
             role=claimed.role,
-            workspace=str(await asyncio.to_thread(self._rooms.workspace, session.origin, claimed.events[-1].origin)),
+            workspace=str(await asyncio.to_thread(agent.workspace, session.origin, claimed.events[-1].origin)),
             person=session.whose.person,
             notes=session.whose.notes,
         )
 
-    async def _said(self, turn: Turn, model: Model, tools: Tools, session: LiveSession, past: _Past) -> Attached:
+    async def _said(
+        self, turn: Turn, agent: AgentRooms, model: Model, specs: Sequence[ToolSpec], session: LiveSession, past: _Past
+    ) -> Attached:
         """Return the user's message as the model is shown it, once and for all attempts."""
         if past.said:
             return Attached(past.said[0])
-        attached = await self._rooms.attach(turn, model.window, tools.specs(), user_message(past.events))
-        return replace(attached, said=await self._rooms.recall(turn, session.history, attached.said))
+        attached = await agent.attach(turn, model.window, specs, user_message(past.events))
+        return replace(attached, said=await agent.recall(turn, session.history, attached.said))
 
-    async def _run(self, work: Work, past: _Past) -> Shown:
+    async def _run(self, agent: AgentRooms, work: Work, past: _Past) -> Shown:
         """Let the agent speak, and the chat see it."""
-        rooms, settings, target = self._rooms, self._settings, work.turn.targets[0]
+        rooms, target = self._rooms, work.turn.targets[0]
         chat = Chat(
             rooms.database,
             rooms.prepare.adapter(target),
             work.turn,
-            settings.edit_every,
-            settings.told,
+            rooms.edit_every,
+            agent.told,
             past.live,
             past.compressed,
         )
-        return await chat.watch(rooms.shown(rooms.agent.run(work)))
+        return await chat.watch(agent.shown(agent.agent.run(work)))
 
     async def _parts(self, turn: Turn, notices: Sequence[str], shown: Shown) -> list[Outgoing]:
         """Prepare what is said for every target; long answers in a thread, since cutting them may take seconds."""
@@ -321,7 +275,7 @@ class Answers:
         """Store the end of the turn: messages, parts, events done, counters. All of it or nothing."""
         session = ledger.session
         guards = packed(session.conversation.guards)
-        state = "failed" if finished.problem else "done"
+        state, told = "failed" if finished.problem else "done", self._rooms.agent(claimed.lane).told
         ending = Ending(
             state,
             work.model.name,
@@ -345,7 +299,7 @@ class Answers:
             if guards != session.guards:
                 store.keep_guards(connection, ledger.current, guards)
             store.append(connection, claimed.session_id, claimed.turn, finished.added)
-            if self._settings.edit_every is not None or self._settings.told != "nothing":
+            if self._rooms.edit_every is not None or told != "nothing":
                 outbox.end_live(connection, claimed.turn)
             lanes.done(connection, claimed.ids)
             counted = self._rooms.reviews.count(connection, work.turn, work.added, again=bool(past.replaces))

@@ -51,16 +51,21 @@ CANCEL_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewSettings:
+class Reviewing:
     """
-    After how many turns a conversation is reviewed, and how many make one that is left worth it; 0: never.
+    How an agent looks back over its conversations: after how many turns, and how many make one that is left worth it.
 
-    `notify` says what an adapter's chats are told, by its name.
+    0: never. `reviewer` is None where there is nothing to write to. `other` is the model that reviews in place of the
+    one that answered, if any. The rest is as for turns.
     """
 
     interval: int
     leaving: int
-    notify: Callable[[str], Notifications]
+    reviewer: Reviewer | None
+    other: Model | None
+    model: Callable[[str], Model]
+    tools: Callable[[Turn, Model], Tools]
+    whose: Callable[[Event], Awaitable[Whose]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +73,8 @@ class ReviewRooms:
     """
     What reviews work with.
 
-    `reviewer` is None where there is nothing to write to. `other` is the model that reviews in place of the one that
-    answered, if any. The rest is as for turns.
+    `of` returns how the agent of a lane reviews, by the lane's key, None where there is no such agent any more;
+    `notify` what an adapter's chats are told, by its name.
     """
 
     database: Database
@@ -77,11 +82,8 @@ class ReviewRooms:
     prepare: Prepare
     sender: Sender
     metrics: Metrics
-    reviewer: Reviewer | None
-    other: Model | None
-    model: Callable[[str], Model]
-    tools: Callable[[Turn, Model], Tools]
-    whose: Callable[[Event], Awaitable[Whose]]
+    of: Callable[[SessionKey | str], Reviewing | None]
+    notify: Callable[[str], Notifications]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +103,8 @@ Take = Callable[[Connection], bool]
 class Reviews:
     """The reviews of a process, one of a session at a time. Does nothing before `run`."""
 
-    def __init__(self, rooms: ReviewRooms, settings: ReviewSettings) -> None:
+    def __init__(self, rooms: ReviewRooms) -> None:
         self._rooms = rooms
-        self._settings = settings
         self._spoken: WeakKeyDictionary[LiveSession, Spoken] = WeakKeyDictionary()
         self._running: dict[str, asyncio.Task[None]] = {}
         self._slots = asyncio.Semaphore(AT_ONCE)
@@ -113,20 +114,21 @@ class Reviews:
 
     def count(self, connection: Connection, turn: Turn, added: Sequence[Message], *, again: bool) -> Counters | None:
         """Count a turn in the transaction that ends it; one that answers again what was counted adds no turn."""
-        if not turn.notes or not (self._settings.interval or self._settings.leaving):
+        reviewing = self._rooms.of(turn.session)
+        if not turn.notes or reviewing is None or not (reviewing.interval or reviewing.leaving):
             return None
         return nudges.count(connection, turn.session_id, turns=int(not again), steps=steps(added), saved=saved(added))
 
     def ended(self, session: LiveSession, spoken: Spoken, counters: Counters | None, *, completed: bool) -> None:
         """Hear of a turn that was stored; review its session if that is due."""
-        if counters is None or self._rooms.reviewer is None:
+        reviewing = self._rooms.of(spoken.turn.session)
+        if counters is None or reviewing is None or reviewing.reviewer is None:
             return
         if session not in self._spoken and self._group is not None:
             self._group.create_task(self._look(spoken.turn.session))  # the news of a /new may have been lost
         self._spoken[session] = replace(spoken, unsaved=counters.unsaved)
-        interval = self._settings.interval
-        if completed and 0 < interval <= counters.turns:
-            take = partial(nudges.begin, session_id=session.id, turns=interval)
+        if completed and 0 < reviewing.interval <= counters.turns:
+            take = partial(nudges.begin, session_id=session.id, turns=reviewing.interval)
             self._start(session, spoken, take, delivered=spoken.turn.targets)
 
     async def left(self, session: LiveSession) -> None:
@@ -135,11 +137,15 @@ class Reviews:
 
     def _leave(self, session: LiveSession, spoken: Spoken | None) -> None:
         if spoken is not None and self._is_worth_it(spoken):
-            take = partial(nudges.begin, session_id=session.id, unsaved=self._settings.leaving)
+            take = partial(nudges.begin, session_id=session.id, unsaved=self._leaving(spoken.turn.session))
             self._start(session, spoken, take)
 
     def _is_worth_it(self, spoken: Spoken) -> bool:
-        return 0 < self._settings.leaving <= spoken.unsaved
+        return 0 < self._leaving(spoken.turn.session) <= spoken.unsaved
+
+    def _leaving(self, lane: SessionKey) -> int:
+        reviewing = self._rooms.of(lane)
+        return reviewing.leaving if reviewing is not None and reviewing.reviewer is not None else 0
 
     # --- what goes on
 
@@ -158,14 +164,14 @@ class Reviews:
                 await self._look(SessionKey(lane))
 
     async def _look(self, lane: SessionKey) -> None:
-        if self._settings.leaving and self._rooms.reviewer is not None:
+        if self._leaving(lane):
             try:
                 await contain("looking for what a chat has left", self._find(lane), GatewayError)
             except GatewayError as error:
                 log.error("what %s has left is not reviewed: %s", lane, error)
 
     async def _find(self, lane: SessionKey) -> None:
-        leaving = self._settings.leaving
+        leaving = self._leaving(lane)
         id = await self._rooms.database.read(lambda connection: nudges.left(connection, str(lane), leaving))
         live = next(((session, spoken) for session, spoken in self._spoken.items() if session.id == id), None)
         if id and (found := live or await self._read(lane, id)):
@@ -181,13 +187,13 @@ class Reviews:
             return store.load(connection, id), turn, lanes.of_turn(connection, turn), model
 
         stored, last, events, name = await self._rooms.database.read(job)
-        whose = await self._rooms.whose(events[-1]) if events else Whose()
-        if not whose.notes:
+        reviewing = self._rooms.of(lane)
+        if not events or reviewing is None or not (whose := await reviewing.whose(events[-1])).notes:
             return None
-        session, model = LiveSession(id, str(lane)), self._rooms.model(name)
+        session, model = LiveSession(id, str(lane)), reviewing.model(name)
         await asyncio.to_thread(session.read, stored, 0)
         turn = Turn(id=last, session=lane, session_id=id, events=events, person=whose.person, notes=whose.notes)
-        return session, Spoken(turn, model, self._rooms.tools(turn, model).specs())
+        return session, Spoken(turn, model, reviewing.tools(turn, model).specs())
 
     async def drain(self, seconds: float) -> None:
         """Review every live session that is worth it, as far as there is time, and give the rest up."""
@@ -207,7 +213,10 @@ class Reviews:
 
     def _start(self, session: LiveSession, spoken: Spoken, take: Take, *, delivered: Sequence[Address] = ()) -> None:
         """Begin a review, unless one of the session runs; what is not begun stays counted."""
-        if self._group is None or session.id in self._running or (self._rooms.other or spoken.model).demo:
+        reviewing = self._rooms.of(spoken.turn.session)
+        if self._group is None or session.id in self._running or reviewing is None:
+            return
+        if (reviewing.other or spoken.model).demo:
             return
         task = self._group.create_task(self._guard(session, spoken, take, delivered))
         self._running[session.id] = task
@@ -249,13 +258,14 @@ class Reviews:
             log.info("the answer is not delivered yet, and what to remember is reviewed all the same")
 
     async def _review(self, session: LiveSession, spoken: Spoken) -> None:
-        turn, other, reviewer = spoken.turn, self._rooms.other, self._rooms.reviewer
-        assert reviewer is not None
-        offered = () if other else spoken.offered
+        turn, reviewing = spoken.turn, self._rooms.of(spoken.turn.session)
+        assert reviewing is not None
+        assert reviewing.reviewer is not None
+        other, offered = reviewing.other, () if reviewing.other else spoken.offered
         # The next turn may be under way, and what it has said so far is open.
         said = tuple(repair(session.history))
         past = Past(turn, other or spoken.model, session.conversation.system, said, offered)
-        reviewed = await reviewer.review(past, partial(self._there, session.id))
+        reviewed = await reviewing.reviewer.review(past, partial(self._there, session.id))
         self._count(reviewed)
         if reviewed.problem:
             log.warning("the review of what to remember of %s ended early: %s", session.id, reviewed.problem)
@@ -271,7 +281,7 @@ class Reviews:
 
     async def _tell(self, turn: Turn, reviewed: Reviewed) -> None:
         """Say in the chat what was kept, unless its conversation was erased meanwhile."""
-        said = [(target, report(reviewed.kept, self._settings.notify(target.adapter))) for target in turn.targets]
+        said = [(target, report(reviewed.kept, self._rooms.notify(target.adapter))) for target in turn.targets]
         parts = [part for target, text in said if text for part in self._rooms.prepare.parts(Reply(text), target)]
 
         def job(connection: Connection) -> list[str]:

@@ -18,10 +18,11 @@ import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
 from gateway.app.gateway import Gateway
-from gateway.app.process import Mind, Plan
+from gateway.app.process import Mind, Plan, Profile
 from gateway.contracts.model import Completed, Model, ModelPiece
 from gateway.contracts.tool import Tools, ToolSpec
 from gateway.messages import Message, TextDelta, ToolCall
+from gateway.sessions.keys import NAMESPACE
 from gateway.storage.database import Database
 from gateway.types import Turn
 from gateway.web.app import create_app
@@ -94,7 +95,7 @@ class Office:
         """Run the gateway, at the port it had before."""
         chat = WebChat(lambda: gateway.hints)
         mind = Mind(lambda _: self.model, lambda *_: NoTools(), lambda *_: self.home, writers=lambda _: [self.model])
-        gateway = Gateway(Plan(home=self.home, edit_every=0.15), {chat.name: chat}, mind)
+        gateway = Gateway(Plan(Profile(self.home), edit_every=0.15), {chat.name: chat}, {NAMESPACE: mind})
         listener = listen("127.0.0.1", int(self.url.rstrip("/").rpartition(":")[2] or 0) if self.url else 0)
         self.url, stopping = url_of(listener), asyncio.Event()
         async with gateway:

@@ -82,7 +82,7 @@ async def process(
             database,
             hints,
             shards,
-            home="/home",
+            home=lambda lane: "/home",
             ids=lambda: f"s{next(numbers)}",
             serves=lambda lane: lane.startswith(serves),
         )

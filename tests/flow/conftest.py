@@ -13,13 +13,14 @@ import pytest
 from gateway.access.policy import Rules
 from gateway.agent.context.compressor import Compressor
 from gateway.app.gateway import Gateway
-from gateway.app.process import Duties, Mind, Plan
+from gateway.app.process import Duties, Mind, Plan, Profile
 from gateway.contracts.context import ContextEngine
 from gateway.contracts.memory import MemoryProvider
 from gateway.contracts.model import Model
 from gateway.contracts.tool import Tools
 from gateway.errors import StorageError
 from gateway.log.redact import Redactor
+from gateway.sessions.keys import NAMESPACE
 from gateway.storage.database import Database
 from gateway.toolkit.function import Tool
 from gateway.toolkit.toolset import FunctionTools, Narrowed, Union
@@ -61,8 +62,12 @@ class House:
         self.tools = FunctionTools(tools)
 
     def change(self, **changes: object) -> None:
-        """Change the plan of every process."""
-        self.plans = [replace(plan, **changes) for plan in self.plans]  # type: ignore[arg-type]
+        """Change the plan of every process, or its main profile."""
+        own = {name: changes.pop(name) for name in list(changes) if name in Profile.__slots__}
+        self.plans = [
+            replace(plan, main=replace(plan.main, **own), **changes)  # type: ignore[arg-type]
+            for plan in self.plans
+        ]
 
     def _mind(self) -> Mind:
         return Mind(
@@ -72,7 +77,7 @@ class House:
             names=lambda: sorted(name for name in self.models if name),
             provider=lambda: self.provider,
             reviews=lambda: self.reviewer,
-            engine=self.engine or (lambda: Compressor(self.plans[0].compression, Redactor(), search=True)),
+            engine=self.engine or (lambda: Compressor(self.plans[0].main.compression, Redactor(), search=True)),
             writers=lambda name: [*self.writers, self.models.get(name, self.model)],
         )
 
@@ -81,7 +86,7 @@ class House:
         """Run every process; end them by a drain, or as a kill does: without a word to anybody."""
         async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
             platforms = {platform.name: platform for platform in (self.platform, *self.others)}
-            self.gateways = [Gateway(plan, platforms, self._mind()) for plan in self.plans]
+            self.gateways = [Gateway(plan, platforms, {NAMESPACE: self._mind()}) for plan in self.plans]
             for gateway in self.gateways:
                 await stack.enter_async_context(gateway)
             tasks = [group.create_task(_run(gateway, kill=kill)) for gateway in self.gateways]
@@ -122,7 +127,7 @@ def house_of(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[[str], 
 
     def make(kind: str) -> House:
         plan = Plan(
-            home=tmp_path,
+            Profile(tmp_path),
             rules=Rules(owners=frozenset({"fake:ann"}), allow_all=True),
             turns=TurnSettings(max_concurrent=16, drain_seconds=5),
             edit_every=0.02,

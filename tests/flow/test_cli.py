@@ -387,7 +387,7 @@ async def test_over_postgres_and_redis_a_worker_answers_and_without_one_the_comm
     plan = replace(plan_of(config), duties=Duties.WORKER)
     async with open_models(config.settings.model) as models, talking(console) as say:
         assert (await say("alone")).texts == ("alone",)
-        worker = Gateway(plan, {PLATFORM: CommandLine()}, mind_of(config, models))
+        worker = Gateway(plan, {PLATFORM: CommandLine()}, {plan.main.name: mind_of(config, models)})
         async with worker, beside(worker.run()) as (running,):
             async with asyncio.timeout(SECONDS):
                 while len(worker.shards.held) < lanes.SHARDS:

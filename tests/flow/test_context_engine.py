@@ -136,7 +136,7 @@ def give(house: House, **settings: object) -> None:
     house.platform.limits = replace(house.platform.limits, text=WIDE)
     house.models[""] = looker()
     house.change(memory=MemorySettings(nudge_interval=0, flush_min_turns=0))
-    compression = house.plans[0].compression
+    compression = house.plans[0].main.compression
     house.engine = open_engine(
         Chosen("mine", compression, home, ("mine",)), lambda: Compressor(compression, lambda text: text)
     )
@@ -189,7 +189,7 @@ async def test_a_conversation_goes_on_whichever_hook_is_broken(small: House, hoo
 
 def replace_prune(house: House) -> object:
     """Have every hook called: pruning is off where nobody asked for it."""
-    return house.plans[0].compression.model_copy(update={"proactive_prune_tokens": 1})
+    return house.plans[0].main.compression.model_copy(update={"proactive_prune_tokens": 1})
 
 
 async def test_an_engine_hears_what_becomes_of_its_conversation(small: House) -> None:
@@ -235,7 +235,7 @@ async def test_an_engine_hears_that_its_conversation_is_let_go_and_of_its_compre
 
 async def test_an_engine_hears_under_which_id_a_compressed_conversation_goes_on(small: House) -> None:
     give(small, due=60)
-    small.change(compression=small.plans[0].compression.model_copy(update={"in_place": False}))
+    small.change(compression=small.plans[0].main.compression.model_copy(update={"in_place": False}))
     story = "a long story, " * 150
     async with small.running():
         await tell(small, f"{story}#one", shows="you said: one")
@@ -258,7 +258,7 @@ async def test_an_engine_that_never_comes_back_holds_up_no_answer(
     small: House, caplog: pytest.LogCaptureFixture
 ) -> None:
     give(small)
-    settings = small.plans[0].compression
+    settings = small.plans[0].main.compression
     small.engine = lambda: Guarded("mine", Hanging(settings, str), settings, Patience(hook=0.2))
     async with small.running():
         await tell(small, "hello #one", shows="you said: one")
@@ -334,7 +334,7 @@ class Lying(Compressor):
 async def test_an_engine_that_hides_what_is_not_in_its_conversation_harms_nobody(
     house: House, lie: frozenset[int] | dict[int, Message], after: int
 ) -> None:
-    settings = house.plans[0].compression
+    settings = house.plans[0].main.compression
     prepared(house)
 
     def lying() -> Guarded:

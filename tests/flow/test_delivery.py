@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from gateway.app.gateway import BURST
+from gateway.app.assembly import BURST
 from gateway.delivery import outbox
 from gateway.delivery.prepare import LONG, PAUSED
 from gateway.errors import AdapterError, Ambiguous, TargetGone, TargetMoved, Throttled, Unacceptable, Unreachable

@@ -13,7 +13,7 @@ async def become_owner(house: House, visitor: str) -> None:
     """What the owner's link does."""
     gateway = house.gateways[0]
     before = await gateway.database.write(lambda connection: people.make_owner(connection, visitor))
-    await gateway.remember.joined(before)
+    await gateway.joined(before)
 
 
 async def test_what_a_browser_said_before_the_owners_link_is_the_owners(house: House) -> None:

@@ -13,6 +13,7 @@ from gateway.app.process import Mind
 from gateway.app.terminal import CommandLine
 from gateway.contracts.adapter import Emit
 from gateway.errors import TokenRefused
+from gateway.sessions.keys import NAMESPACE
 from gateway.storage.refusals import refusals
 from gateway.toolkit.toolset import FunctionTools
 from tests.fakes.model import DrivenModel
@@ -53,7 +54,9 @@ def open_gateway(small: House, tmp_path: Path) -> Open:
     )
 
     def make(*platforms: FakePlatform) -> Gateway:
-        return Gateway(small.plans[0], {"cli": CommandLine(), **{each.name: each for each in platforms}}, mind)
+        return Gateway(
+            small.plans[0], {"cli": CommandLine(), **{each.name: each for each in platforms}}, {NAMESPACE: mind}
+        )
 
     return make
 

@@ -1,0 +1,106 @@
+"""The profiles of a process, found by the lane: its key says whose conversation it is, and nothing decides that again.
+
+What is the gateway's, and reaches into every profile, is done here: people who join, and people who are forgotten.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
+from functools import partial
+from typing import Self
+
+from gateway.access import people
+from gateway.agent.tools.workspace import remove_folders
+from gateway.app.household import Grounds, Household
+from gateway.app.process import Mind, Plan
+from gateway.commands.notes import Remembered
+from gateway.contracts.resource import Resource
+from gateway.sessions.keys import namespace_of
+from gateway.turns.reviews import Reviewing
+from gateway.turns.rooms import AgentRooms
+from gateway.types import SessionKey
+
+
+class Households(Resource):
+    """Every profile of a plan, with its mind from `minds`, by name."""
+
+    def __init__(self, plan: Plan, minds: Mapping[str, Mind], grounds: Grounds) -> None:
+        self._database = grounds.database
+        self.main = Household(plan.main, minds[plan.main.name], grounds)
+        self._by_name = {self.main.name: self.main}
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        try:
+            for household in self:
+                await self._stack.enter_async_context(household)
+        except BaseException:
+            await self._stack.aclose()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+
+    def __iter__(self) -> Iterator[Household]:
+        return iter(self._by_name.values())
+
+    # --- by lane
+
+    def knows(self, lane: SessionKey | str) -> bool:
+        """Say whether the profile of a lane is still one of ours."""
+        return namespace_of(lane) in self._by_name
+
+    def of(self, lane: SessionKey | str) -> Household:
+        """Return the profile of a lane; raise `LookupError` where it is not ours any more."""
+        return self._by_name[namespace_of(lane)]
+
+    def agent(self, lane: SessionKey | str) -> AgentRooms:
+        return self.of(lane).agent
+
+    def reviewing(self, lane: SessionKey | str) -> Reviewing | None:
+        return self.of(lane).reviewing if self.knows(lane) else None
+
+    def home(self, lane: SessionKey | str) -> str:
+        """Return the home of a lane's sessions, "" where its profile is not ours any more."""
+        return self.of(lane).agent.home if self.knows(lane) else ""
+
+    def remembered(self, lane: SessionKey | str) -> Remembered:
+        """Return what /memory and /forgetme work with."""
+        household = self.of(lane)
+        remember = household.remember
+        return Remembered(
+            self._database,
+            remember.memories,
+            household.approvals(),
+            remember.whose,
+            remember.heard,
+            self.forget,
+            self.erase,
+            remember.manager.name,
+        )
+
+    # --- in all of them
+
+    async def joined(self, person: str) -> None:
+        """Give the home the notes of somebody who turned out to be its owner."""
+        for household in self:
+            await household.remember.joined(person)
+
+    async def forget(self, person: str, sessions: Sequence[str]) -> list[str]:
+        """Remove the folders of conversations that are gone, and what services remember; report it."""
+        folders = [folder for home in self for id in sessions if (folder := home.mind.folder(id)) is not None]
+        gone = await asyncio.to_thread(remove_folders, [*folders, self.main.home.cache / person])
+        home = await self._is_home(person)
+        services = [line for one in self for line in await one.remember.forget(one.own(person, home=home), person)]
+        return [f"{gone} files", *services, "not reached: backups that whoever runs this gateway has made"]
+
+    async def erase(self, person: str) -> int:
+        """Erase a person's own notes; return how many characters they had."""
+        home = await self._is_home(person)
+        return sum([await one.remember.memories.erase(one.own(person, home=home), person) for one in self])
+
+    async def _is_home(self, person: str) -> bool:
+        return await self._database.read(partial(people.is_home, person=person))
