@@ -20,6 +20,8 @@ MOST = 40
 """Parts of one text that are blocked one by one; with more of them, all of it is."""
 ROUNDS = 4
 """What is blocked may bring together what stood apart; a text that goes on like this is blocked as a whole."""
+MOST_IDS = 6
+"""What the sentence in place of a part names."""
 HASH = 16
 """Digits: 64 bits, so that nobody writes a text to fit one."""
 
@@ -53,16 +55,21 @@ def blocked(text: str, scope: Scope, allowed: Set[str], name: str) -> Screened:
     for _ in range(ROUNDS):
         found = spans(rest, scope) if scan(rest, scope) else []
         named = _findings(rest, [span for span in found if not span.unseen], allowed)
-        stop = {finding.digest: finding for finding in named if not finding.allowed}
+        stop = [finding for finding in named if not finding.allowed]
         unseen = [span for span in found if span.unseen]
-        stopped += [*stop.values(), *_unseen(rest, unseen)]
+        stopped += [*stop, *_unseen(rest, unseen)]
         if not stop and not unseen:
             return Screened(rest, tuple(sorted((*stopped, *named), key=lambda finding: finding.line)))
-        if sum(not finding.allowed for finding in named) > MOST:
+        if len(stop) > MOST:
             break
-        rest = _replaced(rest, found, stop, name)
-    whole = Finding(digest(text), scan(text, scope), 1, text, digest(text) in allowed)
-    return Screened(text if whole.allowed else sentence(name, whole), (whole,))
+        rest = _replaced(rest, found, {finding.digest: finding for finding in stop}, name)
+    return whole(text, scope, allowed, name)
+
+
+def whole(text: str, scope: Scope, allowed: Set[str], name: str) -> Screened:
+    """Return all of a text as one part with a finding."""
+    finding = Finding(digest(text), scan(text, scope), 1, text, digest(text) in allowed)
+    return Screened(text if finding.allowed else sentence(name, finding), (finding,))
 
 
 def digest(text: str) -> str:
@@ -73,8 +80,10 @@ def digest(text: str) -> str:
 
 def sentence(name: str, finding: Finding) -> str:
     """Say in place of a part of the file `name` what was there, and how its owner lets it pass."""
+    more = f" and {len(finding.ids) - MOST_IDS} more" if len(finding.ids) > MOST_IDS else ""
     return (
-        f"[BLOCKED: {name} contained potential prompt injection ({', '.join(finding.ids)}). This part was not loaded;"
+        f"[BLOCKED: {name} contained potential prompt injection ({', '.join(finding.ids[:MOST_IDS])}{more})."
+        f" This part was not loaded;"
         f" the owner finds it with `hermes-gateway context-files list` and lets it pass with"
         f" `hermes-gateway context-files allow {finding.digest}`.]"
     )

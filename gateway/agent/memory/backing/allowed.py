@@ -20,6 +20,12 @@ def allow(connection: Connection, owner: str, handle: str, by: str) -> None:
     connection.execute(row.on_conflict_do_nothing(index_elements=["owner", "digest"]))
 
 
+def revoke(connection: Connection, owner: str, handle: str) -> bool:
+    """Let an entry pass no longer; return whether it did."""
+    mine = (notes_allowed.c.owner == owner, notes_allowed.c.digest == handle)
+    return bool(connection.execute(delete(notes_allowed).where(*mine)).rowcount)
+
+
 def forget(connection: Connection, owner: str) -> None:
     """Drop all an owner has let pass."""
     connection.execute(delete(notes_allowed).where(notes_allowed.c.owner == owner))
