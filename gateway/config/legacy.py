@@ -32,6 +32,7 @@ MOVED = {
     "logging.max_size_mb": "log.max_megabytes",
     "logging.backup_count": "log.keep",
     "personalities": "agent.personalities",
+    "context_file_max_chars": "agent.context_file_max_chars",
     "terminal.timeout": "terminal.timeout_seconds",
     "terminal.docker_image": "terminal.image",
     "approvals.timeout": "approvals.timeout_seconds",
@@ -66,7 +67,7 @@ UNUSED = tuple(
     compression.hygiene_* compression.codex_* compression.micro_compact_* compression.tail_mode
     compression.context_timeout compression.context_ceiling compression.ceiling compression.failure_cooldown
     compression.max_turn_hold compression.compact_threshold
-    context_file_max_chars file_read_max_chars tool_output tool_loop_guardrails
+    file_read_max_chars tool_output tool_loop_guardrails
     skills.template_vars skills.inline_shell* skills.guard_agent_created skills.platform_disabled skills.config
     curator auxiliary.transient_retries auxiliary.web_extract auxiliary.skills_hub auxiliary.mcp
     auxiliary.memory_query_rewrite auxiliary.tts_audio_tags auxiliary.triage_specifier auxiliary.kanban_decomposer

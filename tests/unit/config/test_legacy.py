@@ -56,6 +56,12 @@ def value(read: Read, text: str, key: str) -> tuple[Any, tuple[str, ...]]:
             "warning",
             "context.quiet_mode: true is now log.levels",
         ),
+        (
+            "context_file_max_chars: 30000",
+            "agent.context_file_max_chars",
+            30_000,
+            "context_file_max_chars is now agent",
+        ),
         ("model: gpt-5", "model.default", "gpt-5", "model: NAME is now model.default"),
         ("model: 4.1", "model.default", "4.1", "model: NAME is now model.default"),
         ("approvals: {mode: smart}", "approvals.mode", "model", "approvals.mode is now written model"),
@@ -182,7 +188,6 @@ max_live_sessions: 16
 model: {default: m, provider: auto, ollama_num_ctx: 1, default_headers: {}, streaming: true}
 agent: {max_turns: 90, gateway_timeout: 1800, api_max_retries: 3, verify_on_stop: auto, environment_probe: true}
 compression: {enabled: true, hygiene_hard_message_limit: 5000, codex_gpt55_autoraise: true, tail_mode: lean}
-context_file_max_chars: null
 file_read_max_chars: 100000
 tool_output: {max_bytes: 50000}
 tool_loop_guardrails: {}
@@ -218,7 +223,7 @@ def test_what_the_reference_has_and_we_have_not_is_one_warning_each(read: Read) 
         "model.provider",
         "model.ollama_num_ctx",
     ]
-    assert len(named) == 42
+    assert len(named) == 41
     assert warnings[1].startswith("config.yaml:3:1: ")
 
 
