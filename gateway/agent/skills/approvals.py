@@ -1,0 +1,84 @@
+"""Changes of skills that wait for an owner: what is the skills' in `gateway.agent.pending`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import asdict, dataclass
+
+from gateway.agent import pending
+from gateway.agent.pending import Row
+from gateway.agent.skills.change import Author, Change
+from gateway.agent.skills.workshop import Workshop, difference
+from gateway.errors import ToolError
+from gateway.storage.database import Connection, Database
+
+SKILLS = "skills"
+OWNER = "home"
+"""Skills are the home's, whoever wanted to change them."""
+AN_OWNER = Author()
+"""Who carries a change out: a person who has seen what it is about, whoever wanted it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StagedSkill:
+    """
+    A change that waits: its id, 8 hexadecimal digits, and one line that says what it is.
+
+    `person` is whose turn wanted it, `origin` foreground or background_review.
+    """
+
+    id: str
+    summary: str
+    change: Change
+    person: str
+    origin: str
+
+
+def stage(connection: Connection, change: Change, *, person: str, origin: str) -> str:
+    """Keep a change until an owner decides; return its id."""
+    summary = " ".join(f"{change.action} {change.name} {change.file_path}".split())
+    row = Row(SKILLS, OWNER, person, origin, summary, json.dumps(asdict(change)))
+    return pending.stage(connection, row)
+
+
+def waiting(connection: Connection) -> list[StagedSkill]:
+    """Return what waits, oldest first."""
+    rows = pending.waiting(connection, SKILLS)
+    return [StagedSkill(row.id, row.summary, Change(**json.loads(row.payload)), row.person, row.origin) for row in rows]
+
+
+class SkillApprovals:
+    """The changes that wait in one home. Only an owner may be let near it."""
+
+    def __init__(self, database: Database, workshop: Workshop) -> None:
+        self._database, self._workshop = database, workshop
+
+    async def waiting(self) -> list[StagedSkill]:
+        """Return what waits, oldest first."""
+        return await self._database.read(waiting)
+
+    async def difference(self, staged: StagedSkill) -> str:
+        """Return a unified diff of what it would change now, or a sentence that says why it cannot."""
+        try:
+            step = await asyncio.to_thread(self._workshop.check, staged.change, AN_OWNER)
+        except ToolError as error:
+            return f"it cannot be carried out as things are: {error}"
+        return difference(step) or "it changes nothing any more."
+
+    async def approve(self, staged: StagedSkill, by: str) -> str:
+        """Carry it out on the skills as they are now; return a sentence. What cannot be carried out waits again."""
+        if not await self._database.write(lambda connection: pending.begin(connection, staged.id, by)):
+            return "somebody else has decided on it."
+        try:
+            changed = await asyncio.to_thread(self._workshop.carry_out, staged.change, AN_OWNER)
+        except ToolError as error:
+            await self._database.write(lambda connection: pending.end(connection, staged.id, "waiting"))
+            return f"it cannot be carried out and still waits: {error}"
+        await self._database.write(lambda connection: pending.end(connection, staged.id, "approved"))
+        return changed.message
+
+    async def reject(self, staged: StagedSkill, by: str) -> str:
+        """Drop it; return a sentence."""
+        done = await self._database.write(lambda connection: pending.reject(connection, staged.id, by))
+        return "rejected." if done else "somebody else has decided on it."
