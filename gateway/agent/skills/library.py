@@ -87,6 +87,11 @@ class Library:
         self._told: frozenset[str] = frozenset()
         self._indexes: LRUCache[Audience, str] = LRUCache(INDEXES)
 
+    @property
+    def roots(self) -> Sequence[Path]:
+        """The folders, the home's own first."""
+        return (self.folder, *self._external)
+
     def catalog(self) -> Catalog:
         """Return what is there."""
         with self._lock:
@@ -142,7 +147,7 @@ class Library:
         now = self._clock()
         if self._checked is not None and 0 <= now - self._checked < FRESH_SECONDS:
             return
-        found = [(root, walk(root)) for root in (self.folder, *self._external)]
+        found = [(root, walk(root)) for root in self.roots]
         for root, walked in found:
             if walked != self._walked.get(root):
                 self._bring_up(root, walked)

@@ -73,7 +73,7 @@ def view(skill: Skill, setup: Setup, session_id: str) -> dict[str, object]:
         "tags": list(about.tags),
         "related_skills": list(about.related),
         "content": content,
-        "path": skill.file,
+        "path": f"{setup.place(skill)}/{FILE}",
         "skill_dir": setup.place(skill),
         "linked_files": files or None,
         "usage_hint": LINKED if files else None,

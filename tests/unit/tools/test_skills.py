@@ -138,7 +138,7 @@ async def test_a_view_has_all_that_the_references_has(bench: Bench) -> None:
         "category": "ops",
         "tags": ["ops"],
         "related_skills": ["rollback"],
-        "path": "ops/deploy/SKILL.md",
+        "path": str(folder / "SKILL.md"),
         "skill_dir": str(folder),
         "linked_files": {"references": ["references/deep/api.md"], "scripts": ["scripts/run.sh"]},
         "required_environment_variables": [],
