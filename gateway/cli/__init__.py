@@ -27,6 +27,7 @@ COMMANDS = {
     "sessions": ("gateway.cli.sessions:sessions", "List conversations, read them and search them."),
     "compaction": ("gateway.cli.compaction:compaction", "Show how conversations were compressed, and undo it."),
     "context": ("gateway.cli.context:context", "Show what fills the window of a conversation's model."),
+    "context-files": ("gateway.cli.context_files:context_files", "Show what context files tell the agent."),
     "memory": ("gateway.cli.memory:memory", "Show, correct and erase what the agent remembers."),
     "deliveries": ("gateway.cli.deliveries:deliveries", "List, retry and discard what was not delivered."),
     "config": ("gateway.cli.config:config", "Show, check and change the settings."),

@@ -68,7 +68,7 @@ def workspace_for(home: Path, settings: WorkspaceSettings, session_id: str, *, c
     """
     if not SAFE.fullmatch(session_id):
         raise ValueError(f"not a session id: {session_id!r}")
-    folder = _folder(home, settings, session_id, chat)
+    folder = folder_for(home, settings, session_id, chat)
     for reached in (folder, *settings.read_dirs):
         if home.resolve().is_relative_to(reached.resolve()):
             raise ConfigError(f"{reached} holds the home {home}, and with it our secrets", hint="choose another folder")
@@ -82,9 +82,7 @@ def workspace_for(home: Path, settings: WorkspaceSettings, session_id: str, *, c
 
 def workspace_of(home: Path, settings: WorkspaceSettings, session_id: str) -> Path | None:
     """Return the folder that a session has for itself alone, whether it is there or not; None where it has none."""
-    return (
-        _folder(home, settings, session_id, None) if settings.per == "session" and SAFE.fullmatch(session_id) else None
-    )
+    return folder_for(home, settings, session_id) if settings.per == "session" and SAFE.fullmatch(session_id) else None
 
 
 def remove_folders(folders: Iterable[Path]) -> int:
@@ -98,7 +96,8 @@ def remove_folders(folders: Iterable[Path]) -> int:
     return gone
 
 
-def _folder(home: Path, settings: WorkspaceSettings, session_id: str, chat: Address | None) -> Path:
+def folder_for(home: Path, settings: WorkspaceSettings, session_id: str, chat: Address | None = None) -> Path:
+    """Return what `workspace_for` makes, whether it is there or not."""
     top = Path(settings.dir).expanduser() if settings.dir else home / "workspaces"
     if settings.per == "chat":
         if chat is None:
