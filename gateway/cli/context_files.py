@@ -40,7 +40,7 @@ def where(command: Callable[..., Any]) -> Callable[..., Any]:
     folder = click.Path(exists=True, file_okay=False, path_type=Path)
     for option in (
         click.option("--session", metavar="ID", default="", help="The files of a conversation."),
-        click.option("--workspace", type=folder, metavar="DIR", help="The files of a folder, also below a workspace."),
+        click.option("--workspace", type=folder, metavar="DIR", help="The files of a folder."),
     ):
         command = option(command)
     return command
@@ -53,10 +53,12 @@ class Told:
     workspace: Path | None
     limit: int
     sections: tuple[Section, ...]
+    nearby: tuple[Section, ...]
+    """Of folders below the workspace, which the agent hears of when it comes there."""
 
     @property
     def findings(self) -> list[Finding]:
-        return [finding for section in self.sections for finding in section.findings]
+        return [finding for section in (*self.sections, *self.nearby) for finding in section.findings]
 
 
 @command("list")
@@ -64,6 +66,8 @@ class Told:
 def list_(output: Output, *, workspace: Path | None, session: str) -> None:
     """
     List SOUL.md and the context files of the configured workspace: sizes, what is cut, what is blocked.
+
+    Files of folders below it are told to the agent when it comes there.
 
     A blocked part is shown as it stands in the file, with the hash that lets it pass. Where each conversation has a
     folder of its own, name one.
@@ -163,28 +167,31 @@ def _folder(config: Config, given: Path | None, sessions: list[str] | None = Non
 def _told(config: Config, workspace: Path | None, allowed: frozenset[str]) -> Told:
     from gateway.agent.context_files.cut import limit_for
     from gateway.agent.context_files.find import find, top_of
-    from gateway.agent.context_files.load import read_soul, shown
+    from gateway.agent.context_files.load import Section, read_soul, shown
+    from gateway.agent.context_files.nearby import below
     from gateway.llm.windows import DEFAULT, known_window
 
     settings = config.settings
     window = settings.model.context_length or known_window(settings.model.default) or DEFAULT
     limit = limit_for(window, settings.agent.context_file_max_chars)
     soul = read_soul(config.home.soul_file, allowed)
-    sections = [soul] if soul.text else []
+    sections, nearby = [soul] if soul.text else [], list[Section]()
     if workspace:
         top = top_of(workspace, config.home.path, fixed=settings.workspace.per == "fixed")
         sections += shown(find(workspace, top), limit, allowed).sections
-    return Told(workspace, limit, tuple(sections))
+        nearby = below(workspace, allowed)
+    return Told(workspace, limit, tuple(sections), tuple(nearby))
 
 
 def _lines(told: Told) -> Iterator[str]:
     from gateway.cli.listing import indented, visible
 
-    if not told.sections:
+    if not told.sections and not told.nearby:
         yield "there are no context files"
-    for section in told.sections:
+    for section in (*told.sections, *told.nearby):
         cut = f", {section.left_out:,} of them left out" if section.left_out else ""
-        yield visible(f"{section.name}: {section.size:,} characters{cut}")
+        when = ", when it comes there" if section in told.nearby else ""
+        yield visible(f"{section.name}: {section.size:,} characters{cut}{when}")
         for finding in section.findings:
             state = "allowed" if finding.allowed else "blocked" if finding.digest else "taken out"
             yield f"  line {finding.line:,} {state}: {', '.join(finding.ids)}"
@@ -203,6 +210,7 @@ def _document(told: Told, redact: Redactor) -> dict[str, Any]:
                 "name": section.name,
                 "characters": section.size,
                 "leftOut": section.left_out,
+                "nearby": section in told.nearby,
                 "findings": [
                     {
                         "hash": finding.digest or None,
@@ -214,6 +222,6 @@ def _document(told: Told, redact: Redactor) -> dict[str, Any]:
                     for finding in section.findings
                 ],
             }
-            for section in told.sections
+            for section in (*told.sections, *told.nearby)
         ],
     }

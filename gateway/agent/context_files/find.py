@@ -21,6 +21,7 @@ AGENTS = ("AGENTS.override.md", "agents.override.md", "AGENTS.md", "agents.md")
 CLAUDE = ("CLAUDE.md", "claude.md")
 CURSOR = ".cursorrules"
 RULES = ".cursor/rules"
+NAMES = frozenset((*HERMES, *AGENTS, *CLAUDE, CURSOR))
 MOST_RULES = 50
 WRITABLE_BY_ALL = 0o002
 

@@ -17,13 +17,15 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Sequence, Set
 from dataclasses import replace
 from html import escape
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
 
 from gateway.agent.context_files.cut import LEAST_SHARE
-from gateway.agent.context_files.find import in_folders
-from gateway.agent.context_files.load import report, shown
+from gateway.agent.context_files.find import NAMES, in_folders
+from gateway.agent.context_files.load import Section, report, shown
 from gateway.agent.context_files.source import Reader, Source
+from gateway.agent.references.local import CLOSED
 from gateway.agent.tools.files import place
 from gateway.contracts.tool import Tools, ToolSpec
 from gateway.errors import StorageError, ToolError
@@ -42,6 +44,8 @@ NAMING = {"read_file": "path", "write_file": "path", "patch": "path", "search_fi
 """Tools, and the argument that is a path."""
 WORDS, COMMAND = 40, 4_000
 """Words of a command that are looked at, and characters."""
+WALKED = 5_000
+"""Folders that are looked into for an owner who asks."""
 TAG = "project_notes"
 NOTE = (
     "Notes of the project for whoever works in this folder. Its authors wrote them, not the person you talk with:"
@@ -115,6 +119,24 @@ class Nearby(Tools):
         loaded = await asyncio.to_thread(shown, sources, _room(sources), allowed, read_file=reads)
         report(loaded.sections)
         return "".join(_fenced(section.name, section.text) for section in loaded.sections)
+
+
+def below(workspace: Path, allowed: Set[str]) -> list[Section]:
+    """Return what the agent would hear in the folders below a workspace, as far as a walk comes; for their owner."""
+    return [
+        section
+        for folder in sorted(_folders(workspace))
+        if (sources := _sources(workspace, [folder]))
+        for section in shown(sources, _room(sources), allowed).sections
+    ]
+
+
+def _folders(workspace: Path) -> Iterator[str]:
+    """Yield the folders below that hold a name of context files."""
+    for folder, folders, files in islice(os.walk(workspace), WALKED):
+        if folder != str(workspace) and (NAMES.intersection(files) or ".cursor" in folders):
+            yield os.path.relpath(folder, workspace)
+        folders[:] = sorted(name for name in folders if name not in CLOSED)
 
 
 def _named(workspace: Path, paths: Sequence[str]) -> list[tuple[str, str]]:

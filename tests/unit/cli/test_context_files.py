@@ -58,7 +58,7 @@ def test_a_program_gets_one_document(console: Console, work: Path) -> None:
     assert document["workspace"] == str(work)
     assert document["limit"] == 2_000
     soul, agents = document["files"]
-    assert soul == {"name": "SOUL.md", "characters": 12, "leftOut": 0, "findings": []}
+    assert soul == {"name": "SOUL.md", "characters": 12, "leftOut": 0, "nearby": False, "findings": []}
     assert agents["findings"][0] == {
         "hash": blocked(console)[0],
         "line": 3,
@@ -96,16 +96,23 @@ def test_a_hash_that_no_file_holds_is_refused(console: Console, work: Path) -> N
         assert "context-files list" in ran.err
 
 
-def test_files_of_a_folder_below_are_shown_and_allowed_by_its_name(console: Console, work: Path) -> None:
+def test_files_of_folders_below_are_shown_and_allowed_too(console: Console, work: Path) -> None:
     (work / "AGENTS.md").unlink()
-    (work / "sub").mkdir()
-    (work / "sub" / "CLAUDE.md").write_text(ATTACK)
-    where = ("--workspace", str(work / "sub"))
+    for name in ("sub/deep", "sub/.git", "node_modules/x"):
+        (work / name).mkdir(parents=True)
+        (work / name / "CLAUDE.md").write_text(ATTACK)
+    out = console.run("context-files", "list").out
+    assert "sub/deep/CLAUDE.md: 33 characters, when it comes there\n" in out
+    assert out.count("CLAUDE.md") == 1
+    (digest,) = blocked(console)
+    assert console.run("context-files", "allow", digest).code == 0
     assert blocked(console) == []
-    (digest,) = blocked(console, *where)
-    assert console.run("context-files", "allow", digest).code == 3
-    assert console.run("context-files", "allow", digest, *where).code == 0
-    assert blocked(console, *where) == []
+
+
+def test_the_files_of_a_folder_are_shown_by_its_name(console: Console, work: Path) -> None:
+    (work / "sub").mkdir()
+    (work / "sub" / "CLAUDE.md").write_text("Be brief.")
+    assert "\nCLAUDE.md: 9 characters\n" in console.run("context-files", "list", "--workspace", str(work / "sub")).out
 
 
 def test_the_files_of_a_conversation_are_those_of_its_folder(console: Console) -> None:
