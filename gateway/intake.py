@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from cachetools import TTLCache
@@ -18,6 +19,7 @@ from gateway.delivery.prepare import Prepare
 from gateway.delivery.sender import Sender
 from gateway.metrics import Metrics
 from gateway.sessions.keys import session_key
+from gateway.sessions.profiles import Route, profile_of
 from gateway.sessions.settings import SharingSettings
 from gateway.storage.database import Connection, Database
 from gateway.types import Event, EventKind, Reply, Role, SessionKey, clean, escape
@@ -56,6 +58,7 @@ class Intake:
         metrics: Metrics,
         *,
         sharing: SharingSettings,
+        routes: Sequence[Route],
         max_queue: int,
     ) -> None:
         self._database = database
@@ -67,6 +70,7 @@ class Intake:
         self._commands = commands
         self._metrics = metrics
         self._sharing = sharing
+        self._routes = routes
         self._max_queue = max_queue
         self._told: TTLCache[str, bool] = TTLCache(4096, TOLD_SECONDS)
 
@@ -79,7 +83,7 @@ class Intake:
         event = _clean(event)
         try:
             _check_ids(event)
-            key = session_key(event, self._sharing)
+            key = session_key(event, self._sharing, profile_of(event, self._routes))
         except ValueError as error:
             log.error("an event of %s was refused: %s", event.origin.platform or "no platform", error)
             return True

@@ -20,6 +20,7 @@ from gateway.commands.builtin import Facts, builtin_commands
 from gateway.commands.compact import ContextRooms
 from gateway.commands.context import context_commands
 from gateway.commands.notes import memory_commands
+from gateway.commands.personality import personality_command
 from gateway.commands.registry import Commands
 from gateway.contracts.adapter import Adapter
 from gateway.contracts.bus import Hints
@@ -87,6 +88,7 @@ class Assembly:
             self._cache_line,
         )
         more = [*context_commands(context), *memory_commands(households.remembered)]
+        more.append(personality_command(lambda key: households.of(key).prompts.personalities))
         return builtin_commands(floor.prepare, facts, more)
 
     def _make_sender(self) -> Sender:
@@ -117,6 +119,7 @@ class Assembly:
             self.commands,
             floor.metrics,
             sharing=floor.plan.sharing,
+            routes=floor.plan.routes,
             max_queue=floor.plan.max_queue,
         )
 
@@ -158,6 +161,7 @@ class Assembly:
             self.commands,
             self.answers,
             floor.metrics,
+            floor.households.knows,
         )
         return Turns(rooms, floor.plan.turns)
 

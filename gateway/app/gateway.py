@@ -19,14 +19,16 @@ from gateway.app.terminal import PLATFORM as LOCAL
 from gateway.app.upkeep import index_by_and_by, prune_by_and_by, stay_alone
 from gateway.bus import open_hints
 from gateway.bus.shards import Shards
-from gateway.contracts.adapter import Adapter
+from gateway.contracts.adapter import Adapter, Limits
 from gateway.contracts.resource import Resource
 from gateway.delivery.prepare import Prepare
 from gateway.delivery.sender import PREFIX
 from gateway.metrics import Metrics
+from gateway.sessions.profiles import private_lane
 from gateway.storage import open_database
 from gateway.supervise import keep
-from gateway.types import Event
+from gateway.types import Event, SessionKey
+from gateway.web.chat.adapter import address_of
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +70,7 @@ class Gateway(Resource):
         self._build()
         for household in self.households if plan.works else ():
             if problem := await household.crowded():
-                log.warning("%s: %s", *problem)
+                log.warning("%s%s: %s", f"{apart}: " if (apart := household.profile.apart) else "", *problem)
 
     def _grounds(self, desk: Desk) -> Grounds:
         plan = self.plan
@@ -77,7 +79,7 @@ class Gateway(Resource):
             desk,
             Speakers(self.database, local=LOCAL, first=plan.owner, joined=self.joined),
             plan.sharing,
-            self._hint,
+            self._limits,
             new_id,
             works=plan.works,
             # One that serves a single conversation ends with each turn of it, and would hold back the answer meanwhile.
@@ -104,9 +106,18 @@ class Gateway(Resource):
             self.shards.tell(tenant)
         self.metrics.watch_cache(lambda: self.cache.figures)
 
-    def _hint(self, event: Event) -> str:
+    def _limits(self, event: Event) -> Limits:
         adapter = self.adapters.get(event.origin.adapter)
-        return adapter.limits.hint if adapter else ""
+        return adapter.limits if adapter else Limits()
+
+    def lane_of_browser(self, visitor: str) -> SessionKey:
+        """Return the key of a browser's conversation."""
+        return private_lane(address_of(visitor), visitor, self.plan.routes)
+
+    def model_at(self, lane: SessionKey) -> tuple[str, bool]:
+        """Return the name of the model that answers in a lane by default, and whether it is the small offline one."""
+        model = self.households.of(lane).mind.model("")
+        return model.name, model.demo
 
     async def joined(self, person: str) -> None:
         """Give every home the notes of somebody who turned out to be its owner."""

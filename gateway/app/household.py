@@ -6,26 +6,32 @@ In: a `Profile` and its `Mind`, on what all profiles of the process share. Out: 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence, Set
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Self
 
 from gateway.agent.context.looked import Measure
 from gateway.agent.context.meter import Meter
+from gateway.agent.context_files.allowed import digests
 from gateway.agent.loop import Agent
 from gateway.agent.memory.approve import Approvals
 from gateway.agent.memory.backing.queues import Desk
 from gateway.agent.memory.manager import MemoryManager
-from gateway.agent.memory.scopes import HOME, Kind, Owner
-from gateway.agent.prompt import system_prompt
-from gateway.app.fits import crowded
+from gateway.agent.skills.audience import Audience
+from gateway.agent.skills.view import Setup
+from gateway.agent.skills.workshop import Workshop
+from gateway.agent.tools.named import name_of, skill_folders
+from gateway.agent.tools.sandbox import PATH
+from gateway.agent.tools.skills import NAMES, SkillRoom, SkillWriting, skill_tools
+from gateway.app.fits import at_home, crowded
 from gateway.app.process import Mind, Profile
+from gateway.app.prompts import PromptRooms, Prompts
 from gateway.app.remember import Remember, open_memories
 from gateway.app.review import reviewer_of
 from gateway.app.speakers import Speakers
-from gateway.app.terminal import PLATFORM as LOCAL
+from gateway.contracts.adapter import Limits
 from gateway.contracts.model import Model
 from gateway.contracts.resource import Resource
 from gateway.contracts.tool import Tools
@@ -36,15 +42,15 @@ from gateway.llm.tokens.text import estimate_text
 from gateway.sessions.settings import SharingSettings
 from gateway.sessions.tools import NAME as SEARCH
 from gateway.sessions.tools import search_tool
-from gateway.sessions.whose import Whose
 from gateway.storage.database import Database
+from gateway.toolkit.function import Tool
 from gateway.toolkit.toolset import FunctionTools, Union
 from gateway.turns.engines import Engines
 from gateway.turns.fitting import Fitting
 from gateway.turns.notices import wanted
 from gateway.turns.reviews import Reviewing
 from gateway.turns.rooms import AgentRooms
-from gateway.types import Event, Role, SessionKey, Turn
+from gateway.types import Event, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +58,7 @@ class Grounds:
     """
     What the profiles of a process share.
 
-    `hint` is what the adapter of an event says of its platform, `ids` makes the ids of sessions. `works` says that the
+    `limits` is what the adapter of an event can carry, `ids` makes the ids of sessions. `works` says that the
     process runs turns, `reviews` that it looks back over them.
     """
 
@@ -60,7 +66,7 @@ class Grounds:
     desk: Desk
     speakers: Speakers
     sharing: SharingSettings
-    hint: Callable[[Event], str]
+    limits: Callable[[Event], Limits]
     ids: Callable[[], str]
     works: bool = True
     reviews: bool = True
@@ -94,8 +100,11 @@ class Household(Resource):
         self.remember = self._make_remember(manager)
         search = FunctionTools([search_tool(self._grounds.database)])
         offered = self._engine_tools()
+        skills = FunctionTools(self._skill_tools())
+        self._with_skills = lru_cache(maxsize=8)(lambda more: Union(more, skills))
         self._with_search = lru_cache(maxsize=8)(lambda more: Union(more, search))
         self._with_engine = lru_cache(maxsize=8)(lambda more: Union(more, offered) if offered.specs() else more)
+        self.prompts = self._make_prompts()
         self.agent = self._make_agent()
         self.reviewing = self._make_reviewing()
 
@@ -112,8 +121,27 @@ class Household(Resource):
     def _make_remember(self, manager: MemoryManager) -> Remember:
         grounds, settings = self._grounds, self.profile.memory
         memories = open_memories(grounds.database, grounds.desk, self.home.memories, settings)
-        taken = (*self.mind.taken, SEARCH)
-        return Remember(grounds.database, memories, manager, settings, grounds.sharing, grounds.speakers, taken=taken)
+        taken = (*self.mind.taken, SEARCH, *NAMES)
+        return Remember(
+            grounds.database,
+            memories,
+            manager,
+            settings,
+            grounds.sharing,
+            grounds.speakers,
+            taken=taken,
+            profile=self.profile.apart,
+        )
+
+    def _make_prompts(self) -> Prompts:
+        database = self._grounds.database
+
+        async def passing() -> Set[str]:
+            return await database.read(digests)
+
+        notes, library = self.remember.notes, self.mind.library
+        rooms = PromptRooms(self.home, self._grounds.limits, self.tools, notes, passing, library)
+        return Prompts(self.profile.manner, rooms)
 
     def _make_agent(self) -> AgentRooms:
         compression = self.profile.compression
@@ -123,10 +151,11 @@ class Household(Resource):
             model=self.mind.model,
             tools=self.tools,
             whose=self.remember.whose,
-            prompt=self.prompt,
+            prompt=self.prompts.make,
             workspace=self.mind.workspace,
             attach=self.mind.references.attach,
             recall=self.remember.recall,
+            beside=self.prompts.beside,
             begun=self.remember.begun,
             shown=self.remember.shown,
             learn=self.remember.learn,
@@ -135,7 +164,7 @@ class Household(Resource):
                 self.mind.engine,
                 self.mind.writers,
                 self.remember.before_compression,
-                self.renewed,
+                self.prompts.renewed,
                 self.remember.followed,
                 engines=self.engines,
                 count=self._count,
@@ -161,41 +190,41 @@ class Household(Resource):
     def approvals(self) -> Approvals:
         """Return who decides on writes to this profile's notes."""
         memories, mode = self.remember.memories, self.profile.memory.write_approval
-        return Approvals(self._grounds.database, memories, mode, self.remember.heard)
+        return Approvals(self._grounds.database, memories, mode, self.remember.heard, profile=self.profile.apart)
 
     # --- what a turn is given
-
-    async def prompt(self, event: Event, whose: Whose) -> str:
-        """Return how a conversation begins."""
-        notes = await self.remember.snapshot(whose)
-        return system_prompt(identity=self.profile.identity, hint=self._grounds.hint(event), notes=notes)
-
-    async def renewed(self, event: Event, whose: Whose, prompt: str) -> str:
-        """Return a prompt for after a compression: the same to the byte, unless the notes in it have changed."""
-        notes = await self.remember.snapshot(whose)
-        return prompt if notes and notes in prompt else await self.prompt(event, whose)
 
     def tools(self, turn: Turn, model: Model) -> Tools:
         """Return what a turn may do."""
         more = self.remember.tools(turn)
         more = self._with_search(more) if turn.person else more
+        more = self._with_skills(more)
         return self.mind.tools(turn.role, model, self._with_engine(more))
+
+    def _skill_tools(self) -> Sequence[Tool]:
+        library = self.mind.library
+        if library is None:
+            return ()
+        folders = skill_folders(library.roots)
+        setup = Setup(path=PATH, place=lambda skill: name_of(skill.folder, folders))
+        room = SkillRoom(library, Workshop(library), self._grounds.database, setup, self.audience)
+        return skill_tools(room, SkillWriting(stage=self.profile.skills.write_approval))
+
+    def audience(self, turn: Turn) -> Audience:
+        """Say what the conversation of a turn has, for whom skills are told apart."""
+        names = frozenset(spec.name for spec in self.tools(turn, self.mind.model("")).specs())
+        return Audience(platform=turn.target.platform, tools=names)
 
     def _engine_tools(self) -> Tools:
         """Ask an engine once what tools those of all live sessions offer."""
         if not self._grounds.works:
             return FunctionTools(())
-        return self.engines.tools(self.mind.engine(), {*self.mind.taken, SEARCH, *self.remember.taken})
+        return self.engines.tools(self.mind.engine(), {*self.mind.taken, SEARCH, *NAMES, *self.remember.taken})
 
     async def crowded(self) -> tuple[str, str] | None:
         """Say that prompt and tools of the owner's private chat leave the default model no room, and what mends it."""
-        whose, model = Whose(person=LOCAL, notes=str(self.own(home=True))), self.mind.model("")
-        turn = Turn(id="", session=SessionKey(""), session_id="", events=(), role=Role.OWNER)
-        turn = replace(turn, person=whose.person, notes=whose.notes)
-        prompt = system_prompt(identity=self.profile.identity, notes=await self.remember.snapshot(whose))
+        model, turn = self.mind.model(""), at_home(str(self.remember.own("", home=True)))
+        prompt = await self.prompts.make(turn, model)
         meter = Meter(Calibrations(), model.name, self._count)
-        return crowded(self.profile.compression, Measure(model, self.tools(turn, model).specs(), meter), prompt)
-
-    def own(self, person: str = "", *, home: bool) -> Owner:
-        """Return whose notes are a person's own; `home` says that it is the one who owns the home."""
-        return HOME if home else Owner(Kind.PERSON, person)
+        specs = self.tools(turn, model).specs()
+        return crowded(self.profile.compression, Measure(model, specs, meter), prompt.text)

@@ -28,8 +28,9 @@ class Households(Resource):
 
     def __init__(self, plan: Plan, minds: Mapping[str, Mind], grounds: Grounds) -> None:
         self._database = grounds.database
-        self.main = Household(plan.main, minds[plan.main.name], grounds)
-        self._by_name = {self.main.name: self.main}
+        made = [Household(profile, minds[profile.name], grounds) for profile in (plan.main, *plan.others)]
+        self.main = made[0]
+        self._by_name = {household.name: household for household in made}
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
@@ -76,6 +77,7 @@ class Households(Resource):
             remember.memories,
             household.approvals(),
             remember.whose,
+            remember.own,
             remember.heard,
             self.forget,
             self.erase,
@@ -94,13 +96,16 @@ class Households(Resource):
         folders = [folder for home in self for id in sessions if (folder := home.mind.folder(id)) is not None]
         gone = await asyncio.to_thread(remove_folders, [*folders, self.main.home.cache / person])
         home = await self._is_home(person)
-        services = [line for one in self for line in await one.remember.forget(one.own(person, home=home), person)]
+        services = [
+            line for one in self for line in await one.remember.forget(one.remember.own(person, home=home), person)
+        ]
         return [f"{gone} files", *services, "not reached: backups that whoever runs this gateway has made"]
 
     async def erase(self, person: str) -> int:
         """Erase a person's own notes; return how many characters they had."""
         home = await self._is_home(person)
-        return sum([await one.remember.memories.erase(one.own(person, home=home), person) for one in self])
+        all_of_us = [one.remember for one in self]
+        return sum([await one.memories.erase(one.own(person, home=home), person) for one in all_of_us])
 
     async def _is_home(self, person: str) -> bool:
         return await self._database.read(partial(people.is_home, person=person))

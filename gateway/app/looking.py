@@ -16,6 +16,7 @@ from gateway.agent.tools.notes import Writing, memory_tool
 from gateway.app.mind import mind_of
 from gateway.app.remember import open_memories
 from gateway.contracts.context import ContextEngine
+from gateway.contracts.tool import Tools
 from gateway.llm import open_models
 from gateway.llm.tokens.calibration import Calibrations
 from gateway.rooms import Rooms
@@ -30,6 +31,7 @@ class Looking:
 
     measure: Measure
     engine: ContextEngine
+    tools: Tools
 
 
 @asynccontextmanager
@@ -49,7 +51,7 @@ async def looking(rooms: Rooms, model: str) -> AsyncIterator[Looking]:
         engine = mind.engine()
         engine.model_changed(chosen.name, chosen.window, chosen.max_tokens)
         meter = Meter(Calibrations(), chosen.name, await asyncio.to_thread(mind.count))
-        yield Looking(Measure(chosen, tools.specs(), meter), engine)
+        yield Looking(Measure(chosen, tools.specs(), meter), engine, tools)
 
 
 async def _heard(turn: Turn, target: Target, operations: Sequence[Operation]) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from gateway.app.gateway import Gateway
-from gateway.app.mind import mind_of
+from gateway.app.minds import Minds
 from gateway.app.plan import plan_of
 from gateway.app.platforms import make_adapters
 from gateway.app.process import Duties, Plan
@@ -23,8 +23,6 @@ from gateway.app.ready import checks
 from gateway.app.runs import hooks_of
 from gateway.app.terminal import PLATFORM, CommandLine
 from gateway.config import Config
-from gateway.llm import open_models
-from gateway.llm.models import Models
 from gateway.supervise import beside
 from gateway.web.app import create_app
 from gateway.web.chat.adapter import WebChat
@@ -84,16 +82,16 @@ async def _serve(config: Config, plan: Plan, stopped: _Stopped) -> None:
     password = read_password(web, config.home.path) if edge else ""
     listener = listen(web.host, web.port) if edge else None
     try:
-        models = open_models(config.settings.model, config.settings.fallback_providers)
+        minds = Minds(config)
         adapters = make_adapters(config.accounts) | {PLATFORM: CommandLine()}
         chat = WebChat(lambda: gateway.hints) if _has_webchat(config) else None
         if chat is not None:
             adapters["webchat"] = chat
-        gateway = Gateway(plan, adapters, {plan.main.name: mind_of(config, models)})
-        async with models, gateway:
+        gateway = Gateway(plan, adapters, minds.of)
+        async with minds, gateway:
             gc.freeze()  # what is here now stays; the collector need never look at it
             gc.enable()
-            await _run(config, gateway, models, stopped, Doors(listener, chat, password))
+            await _run(config, gateway, stopped, Doors(listener, chat, password))
     finally:
         if listener is not None:
             listener.close()
@@ -110,7 +108,7 @@ def _has_webchat(config: Config) -> bool:
     return any(account.enabled and account.platform == "webchat" for account in config.accounts)
 
 
-async def _run(config: Config, gateway: Gateway, models: Models, stopped: _Stopped, doors: Doors) -> None:
+async def _run(config: Config, gateway: Gateway, stopped: _Stopped, doors: Doors) -> None:
     """Serve HTTP where this process is an edge, and run the rooms until told to stop."""
     ended = asyncio.Event()
 
@@ -131,7 +129,8 @@ async def _run(config: Config, gateway: Gateway, models: Models, stopped: _Stopp
             password=doors.password,
             owner_token=token,
             joined=gateway.joined,
-            model=lambda: (models.model().name, models.model().demo),
+            lane=gateway.lane_of_browser,
+            model=lambda visitor: gateway.model_at(gateway.lane_of_browser(visitor)),
             chat=doors.chat,
             hooks=hooks_of(gateway),
             checks=checks(gateway),

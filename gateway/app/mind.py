@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, datetime
 from functools import cache, lru_cache
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from tzlocal import get_localzone_name
@@ -13,7 +14,9 @@ from gateway.agent.context.compressor import Compressor
 from gateway.agent.context.engines import Chosen, open_engine
 from gateway.agent.memory.providers.loading import open_provider
 from gateway.agent.references.attach import References
+from gateway.agent.skills.library import Library
 from gateway.agent.tools import builtin_tools
+from gateway.agent.tools.named import skill_folders
 from gateway.agent.tools.workspace import workspace_for, workspace_of
 from gateway.app.process import Mind
 from gateway.config import Config
@@ -34,7 +37,10 @@ def mind_of(config: Config, models: Models) -> Mind:
     """Return the models by name, the tools of each role, and the folder of each session."""
     settings, home = config.settings, config.home.path
     zone = settings.gateway.timezone or get_localzone_name()
-    every = builtin_tools(workspace=settings.workspace, terminal=settings.terminal, zone=zone)
+    external = [Path(folder).expanduser() for folder in settings.skills.external_dirs]
+    library = Library(home, external=external, disabled=settings.skills.disabled)
+    named = skill_folders(library.roots)
+    every = builtin_tools(workspace=settings.workspace, terminal=settings.terminal, zone=zone, named=named)
 
     review, summaries = settings.auxiliary.background_review, settings.auxiliary.compression
     redact = Redactor(config.secrets)
@@ -79,6 +85,7 @@ def mind_of(config: Config, models: Models) -> Mind:
         engine=engine,
         writers=writers,
         count=count,
+        library=library,
         references=References(settings.workspace.read_dirs),
         provider=lambda: open_provider(settings.memory, home, config.variables, allow=settings.plugins.allow),
     )

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
+from zoneinfo import ZoneInfo
+
+from tzlocal import get_localzone_name
 
 from gateway.access.policy import PlatformRules, Rules
+from gateway.agent.prompt.hints import Override
+from gateway.agent.prompt.surroundings import Surroundings
+from gateway.agent.tools.workspace import INSIDE
 from gateway.app.process import Duties, Plan, Profile
+from gateway.app.prompts import Manner
 from gateway.app.terminal import PLATFORM as LOCAL
 from gateway.config import Account, Config
 from gateway.errors import ConfigError
 from gateway.sessions.cache import Bounds
 from gateway.sessions.keys import NAMESPACE
+from gateway.sessions.profiles import Route
 from gateway.turns import TurnSettings
 
 DUTIES = {"all": Duties.ALL, "edge": Duties.EDGE, "worker": Duties.WORKER}
-SOUL_CHARS = 20_000
-"""How much of SOUL.md is used, as in the reference."""
 
 
 def plan_of(config: Config) -> Plan:
@@ -35,6 +41,10 @@ def plan_of(config: Config) -> Plan:
         )
     return Plan(
         main=profile_of(config),
+        others=tuple(profile_of(own, name) for name, own in config.profiles.items()),
+        routes=tuple(
+            Route(name, **rule.match.model_dump()) for name, rule in zip(config.routed, settings.profiles, strict=True)
+        ),
         database=gateway.database,
         bus=gateway.bus,
         duties=duties,
@@ -64,7 +74,8 @@ def profile_of(config: Config, name: str = NAMESPACE) -> Profile:
         home=config.home.path,
         name=name,
         max_steps=settings.agent.max_turns,
-        identity=_identity(config),
+        manner=_manner(config),
+        skills=settings.skills,
         memory=settings.memory,
         compression=settings.compression,
     )
@@ -92,10 +103,14 @@ def _named(account: Account, setting: str) -> frozenset[str]:
     return frozenset(str(entry) for entry in getattr(account.settings, setting, ()))
 
 
-def _identity(config: Config) -> str:
-    try:
-        return config.home.soul_file.read_text(encoding="utf-8", errors="replace")[:SOUL_CHARS]
-    except FileNotFoundError:
-        return ""
-    except OSError as error:
-        raise ConfigError(f"{config.home.soul_file} cannot be read: {error.strerror or error}") from error
+def _manner(config: Config) -> Manner:
+    settings = config.settings
+    agent, terminal = settings.agent, settings.terminal
+    return Manner(
+        enforcement=agent.tool_use_enforcement,
+        personalities=agent.personalities,
+        hints={name: Override(text.replace, text.append) for name, text in settings.platform_hints.items()},
+        around=Surroundings(INSIDE, settings.workspace.per, terminal.backend, terminal.network),
+        zone=ZoneInfo(settings.gateway.timezone or get_localzone_name()),
+        file_chars=agent.context_file_max_chars,
+    )

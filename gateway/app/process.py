@@ -13,6 +13,9 @@ from gateway.agent.context.settings import CompressionSettings
 from gateway.agent.memory.settings import MemorySettings
 from gateway.agent.references.attach import References
 from gateway.agent.review.report import Notifications
+from gateway.agent.skills.library import Library
+from gateway.app.prompts import Manner
+from gateway.config.sections.skills import SkillSettings
 from gateway.contracts.context import ContextEngine
 from gateway.contracts.memory import MemoryProvider
 from gateway.contracts.model import Model
@@ -22,6 +25,7 @@ from gateway.llm.tokens.text import estimate_text
 from gateway.log.redact import Redactor
 from gateway.sessions.cache import Bounds
 from gateway.sessions.keys import NAMESPACE
+from gateway.sessions.profiles import Route
 from gateway.sessions.settings import SharingSettings
 from gateway.turns import TurnSettings
 from gateway.types import Address, Role
@@ -37,14 +41,20 @@ class Duties(Flag):
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """An agent with a home of its own. `identity` says who it is, in the words of its SOUL.md."""
+    """An agent with a home of its own. `manner` is what its settings say of its prompts."""
 
     home: Path
     name: str = NAMESPACE
     max_steps: int = 90
-    identity: str = ""
+    manner: Manner = Manner()
+    skills: SkillSettings = SkillSettings()
     memory: MemorySettings = MemorySettings()
     compression: CompressionSettings = CompressionSettings()
+
+    @property
+    def apart(self) -> str:
+        """The name where notes are told apart by it: "" for the gateway's own, which came first."""
+        return "" if self.name == NAMESPACE else self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +62,16 @@ class Plan:
     """
     Everything that makes a process what it is.
 
-    `main` is the profile of the gateway's own home. `alone`: no other process can be on this database. `only` is an
-    adapter's name: this process takes up nothing but that adapter's conversations and deliveries; whatever else waits
-    is left to a gateway that serves everybody. `owner` is the account (``platform:user``) whose notes are each home's
-    own, besides the command line's. `notices` says what chats are told of reviews, by adapter.
+    `main` is the profile of the gateway's own home, `others` are those that `routes` lead to. `alone`: no other process
+    can be on this database. `only` is an adapter's name: this process takes up nothing but that adapter's conversations
+    and deliveries; whatever else waits is left to a gateway that serves everybody. `owner` is the account
+    (``platform:user``) whose notes are each home's own, besides the command line's. `notices` says what chats are told
+    of reviews, by adapter.
     """
 
     main: Profile
+    others: Sequence[Profile] = ()
+    routes: Sequence[Route] = ()
     database: str = "sqlite:///state.db"
     bus: str = "embedded:"
     bus_prefix: str = "hg"
@@ -95,6 +108,7 @@ class Mind:
     model that reviews conversations, made when it is asked for; None for the one that answered. `references` reads what
     messages refer to. `engine` makes the context engine of a live session, `writers` are the models that write
     summaries for a conversation with a model, by its name. `count` returns what counts tokens, and may take a second.
+    `library` holds the skills of the home.
     """
 
     model: Callable[[str], Model]
@@ -109,3 +123,4 @@ class Mind:
     writers: Callable[[str], Sequence[Model]] = lambda name: ()
     names: Callable[[], list[str]] = list
     count: Callable[[], Count] = lambda: estimate_text
+    library: Library | None = None

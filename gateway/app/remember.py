@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from gateway.agent.memory.operations import Operation
 from gateway.agent.memory.scopes import HOME, Kind, Owner, chat_of, owner_of
 from gateway.agent.memory.scrub import scrubbed
 from gateway.agent.memory.settings import MemorySettings
+from gateway.agent.prompt.prompt import Section, Tier
 from gateway.agent.review.reviewer import ORIGIN
 from gateway.agent.tools.notes import NAME, Writing, memory_tool
 from gateway.app.speakers import Speakers
@@ -43,6 +44,8 @@ from gateway.types import ChatType, Event, Turn
 log = logging.getLogger(__name__)
 
 NOTHING = FunctionTools(())
+PROVIDER_CHARS = 8_000
+"""How much of what a provider says for the prompt is used."""
 
 
 def open_memories(database: Database, desk: Desk, folder: Path, settings: MemorySettings) -> Memories:
@@ -60,7 +63,7 @@ class Remember:
     What turns need of memory.
 
     `speakers` says who speaks; the notes of the person who owns the home are the home's own. `taken` are the names of
-    the tools there are.
+    the tools there are, `profile` is the name of the agent who remembers, "" for the gateway's own.
     """
 
     def __init__(
@@ -73,9 +76,11 @@ class Remember:
         speakers: Speakers,
         *,
         taken: Collection[str],
+        profile: str = "",
     ) -> None:
         self.memories = memories
         self.manager = manager
+        self.profile = profile
         self._database = database
         self._settings = settings
         self._sharing = sharing
@@ -94,23 +99,29 @@ class Remember:
         if event.chat_type is ChatType.WEBHOOK:
             return Whose()
         known = await self._speakers.of(event)
-        person, home = known.person, known.home
-        owner = owner_of(event, self._settings.scope, HOME if home else Owner(Kind.PERSON, person))
+        person = known.person
+        owner = owner_of(event, self._settings.scope, self.own(person, home=known.home))
         notes = str(owner) if owner is not None and (self.memories.on or self.manager.name) else ""
         return Whose(person, notes, person if of_one(event, self._sharing) else "")
 
+    def own(self, person: str, *, home: bool) -> Owner:
+        """Return whose notes are a person's own; `home` says that it is the one who owns the home."""
+        return (HOME if home else Owner(Kind.PERSON, person)).within(self.profile)
+
     async def joined(self, person: str) -> None:
         """Give the home the notes of somebody who turned out to be its owner."""
-        owner = Owner(Kind.PERSON, person)
-        for why in await self.memories.join(owner, HOME):
+        owner = self.own(person, home=False)
+        for why in await self.memories.join(owner, self.own(person, home=True)):
             log.warning("notes of the owner's browser stay apart (memory show --of %s): %s", owner, why)
 
-    async def snapshot(self, whose: Whose) -> str:
-        """Return what is remembered, as it stands, for the prompt of a conversation that begins."""
-        if not whose.notes:
-            return ""
-        notes = await self.memories.store(Owner.parse(whose.notes)).snapshot()
-        return "\n\n".join(part for part in (notes, self.manager.system_prompt_block()) if part)
+    async def notes(self, owner: str) -> list[Section]:
+        """Return what is remembered, as it stands, for the prompt of a conversation that begins; "" is nobody's."""
+        if not owner:
+            return []
+        found = sections(await self.memories.store(Owner.parse(owner)).sections())
+        told = self.manager.system_prompt_block()
+        provided = Section("provider", f"memory.provider {self.manager.name}", told, Tier.VOLATILE, PROVIDER_CHARS)
+        return [*found, provided] if told else found
 
     def tools(self, turn: Turn) -> Tools:
         """Return what the turn may do to its notes."""
@@ -182,6 +193,11 @@ class Remember:
             self.manager.memory_write(done.action, str(target), done.content, scope, about)
 
 
+def sections(written: Mapping[Target, str]) -> list[Section]:
+    """Return notes as sections of a prompt."""
+    return [Section(str(target), target.file, text, Tier.VOLATILE) for target, text in written.items()]
+
+
 def _beside(owner: str, person: str) -> Scope:
     """Return what is about somebody's memory outside all conversations."""
     return Scope(owner=owner, user_id=person, chat_id="", gateway_session_key="", session_id="", platform="")
@@ -207,13 +223,17 @@ def _scope(event: Event, whose: Whose) -> Scope:
     )
 
 
-async def all_owners(database: Database, folder: Path) -> list[Owner]:
-    """Return everybody who may have notes: the home, the people, the chats that have a folder or a row."""
+async def all_owners(database: Database, folder: Path, profile: str = "") -> list[Owner]:
+    """
+    Return everybody of whom a profile may have notes: the home, the people, the chats that have a folder or a row.
+
+    `folder` is that of the profile's notes.
+    """
     ids = await database.read(people.everybody)
-    rows = await database.read(owners)
+    rows = [owner for owner in map(Owner.parse, await database.read(owners)) if owner.profile == profile]
     chats = await asyncio.to_thread(_chats, folder)
-    found = [HOME, *(Owner(Kind.PERSON, id) for id in ids), *map(Owner.parse, rows), *chats]
-    return list(dict.fromkeys(found))
+    found = [HOME, *(Owner(Kind.PERSON, id) for id in ids), *rows, *chats]
+    return list(dict.fromkeys(owner.within(profile) for owner in found))
 
 
 def _chats(folder: Path) -> list[Owner]:

@@ -15,10 +15,10 @@ from functools import partial
 from types import TracebackType
 
 from gateway.app.gateway import Gateway
-from gateway.app.mind import mind_of
+from gateway.app.minds import Minds
 from gateway.app.plan import plan_of
 from gateway.app.process import Duties, Plan
-from gateway.app.terminal import PLATFORM, CommandLine
+from gateway.app.terminal import ME, PLATFORM, CommandLine, lane_of
 from gateway.bus import reports
 from gateway.bus.reports import Fate
 from gateway.config import Config
@@ -27,15 +27,11 @@ from gateway.delivery import outbox
 from gateway.delivery.outbox import Shown
 from gateway.home import HomeInUse
 from gateway.intake import event_key
-from gateway.llm import open_models
-from gateway.llm.models import Models
-from gateway.sessions.keys import private_key
 from gateway.storage import lease
 from gateway.storage.database import Connection, Database
 from gateway.supervise import beside
-from gateway.types import Address, Event, Sender
+from gateway.types import Address, Event
 
-ME = Sender("local")
 POLL_SECONDS = 0.1
 CHECK_SECONDS = 2.0
 """How often a waiting command looks whether there still is somebody to answer it."""
@@ -74,9 +70,10 @@ class Talk(Resource):
         self._config = config
         self._plan = plan_of(config)
         self._address = address
+        self._lane = lane_of(address, self._plan.routes)
         self._show = show
         self._newest: int | None = None
-        self._models: Models | None = None
+        self._minds: Minds | None = None
         self._ready = False
         self._stack = contextlib.AsyncExitStack()
 
@@ -121,29 +118,28 @@ class Talk(Resource):
         """Bring the event in as an edge does, and leave the turn to a gateway that runs."""
         plan = replace(self._plan, duties=Duties.EDGE, alone=False, only=PLATFORM)
         # A command may answer at once, and tell what models there are; nothing else here asks for any.
-        models = await self._entered() if event.text.lstrip().startswith("/") else self._opened()
-        async with self._gateway(plan, models) as gateway:
+        minds = await self._entered() if event.text.lstrip().startswith("/") else self._opened()
+        async with self._gateway(plan, minds) as gateway:
             served = partial(_served, gateway.database)
             if not self._plan.alone and not await served():
                 return None
             return await self._turn(gateway, event, stop, served)
 
-    def _gateway(self, plan: Plan, models: Models) -> Gateway:
-        return Gateway(plan, {PLATFORM: CommandLine()}, {plan.main.name: mind_of(self._config, models)})
+    def _gateway(self, plan: Plan, minds: Minds) -> Gateway:
+        return Gateway(plan, {PLATFORM: CommandLine()}, minds.of)
 
-    def _opened(self) -> Models:
-        settings = self._config.settings
-        if self._models is None:
-            self._models = open_models(settings.model, settings.fallback_providers)
-        return self._models
+    def _opened(self) -> Minds:
+        if self._minds is None:
+            self._minds = Minds(self._config)
+        return self._minds
 
-    async def _entered(self) -> Models:
-        """Enter the models once; they stay for the whole conversation."""
-        models = self._opened()
+    async def _entered(self) -> Minds:
+        """Enter the minds once; they stay for the whole conversation."""
+        minds = self._opened()
         if not self._ready:
             self._ready = True
-            await self._stack.enter_async_context(models)
-        return models
+            await self._stack.enter_async_context(minds)
+        return minds
 
     async def _turn(
         self, gateway: Gateway, event: Event, stop: asyncio.Event, served: Callable[[], Awaitable[bool]]
@@ -178,7 +174,7 @@ class Talk(Resource):
             return outbox.live_at(connection, str(self._address)) or ""
         shown = outbox.shown(connection, str(self._address), NEWEST)
         parts = [part for part in shown if part.id > (self._newest or 0)]
-        return _Seen(fate, parts, reports.standing(connection, private_key(self._address)).session_id)
+        return _Seen(fate, parts, reports.standing(connection, self._lane).session_id)
 
     def _said(self, seen: _Seen, *, stopped: bool) -> Said:
         texts = tuple(part.markdown for part in seen.parts)

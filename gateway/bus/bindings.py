@@ -1,4 +1,4 @@
-"""Which session, and which model, a lane has: functions of an open connection."""
+"""Which session, model and personality a lane has: functions of an open connection."""
 
 from __future__ import annotations
 
@@ -55,3 +55,9 @@ def choose_model(connection: Connection, key: SessionKey, model: str) -> None:
     """Set the model of a lane; empty for the default."""
     hold(connection, key)
     connection.execute(update(lanes).where(lanes.c.key == str(key)).values(model=model))
+
+
+def choose_personality(connection: Connection, key: SessionKey, name: str) -> None:
+    """Set the personality of a lane; empty for none."""
+    hold(connection, key)
+    connection.execute(update(lanes).where(lanes.c.key == str(key)).values(personality=name))

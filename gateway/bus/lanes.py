@@ -66,6 +66,8 @@ class Claimed:
     """An earlier attempt may have left a journal."""
     more: bool
     """Other events wait behind this turn."""
+    personality: str = ""
+    """The one that was chosen for the lane."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +247,7 @@ def claim(connection: Connection, key: SessionKey, session_id: str, home: str) -
         fresh=fresh,
         again=bool(decision.turn),
         more=len(rows) > len(chosen) or len(rows) == PAGE,
+        personality=lane["personality"],
     )
 
 

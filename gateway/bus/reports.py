@@ -30,10 +30,13 @@ class Fate:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a lane stands: its session and model, the role of the turn that runs or is tried again, events that wait."""
+    """
+    How a lane stands: what was chosen for it, the role of the turn that runs or is tried again, events that wait.
+    """
 
     session_id: str
     model: str
+    personality: str
     running: Role | None
     waiting: int
 
@@ -63,8 +66,10 @@ def standing(connection: Connection, key: SessionKey) -> Standing:
     query = select(inbox.c.turn, inbox.c.role).where(inbox.c.lane == str(key), INBOX_OPEN)
     rows = connection.execute(query.order_by(inbox.c.id)).all()
     running = [Role(row.role) for row in rows if row.turn]
-    session, model = (lane["session_id"], lane["model"]) if lane else ("", "")
-    return Standing(session, model, running[0] if running else None, sum(not row.turn for row in rows))
+    role, waiting = running[0] if running else None, sum(not row.turn for row in rows)
+    if lane is None:
+        return Standing("", "", "", role, waiting)
+    return Standing(lane["session_id"], lane["model"], lane["personality"], role, waiting)
 
 
 def spoken(connection: Connection, key: SessionKey, limit: int) -> list[Spoken]:

@@ -65,6 +65,7 @@ async def _open(config: Config, session: str, screen: Screen) -> Talk:
 
 async def _address(config: Config, session: str) -> Address:
     """Return the place of the conversation: a new one, or where a session is continued."""
+    from gateway.app.plan import plan_of
     from gateway.app.terminal import conversation_of, new_conversation
     from gateway.rooms import NoDatabase, open_rooms
 
@@ -72,7 +73,8 @@ async def _address(config: Config, session: str) -> Address:
         return new_conversation()
     try:
         async with open_rooms(config) as rooms:
-            return await rooms.database.write(partial(conversation_of, session_id=session))
+            take = partial(conversation_of, session_id=session, routes=plan_of(config).routes)
+            return await rooms.database.write(take)
     except (LookupError, NoDatabase):
         hint = "see hermes-gateway sessions list"
         raise Failure(f"there is no session {session}", code=exits.NOT_FOUND, hint=hint) from None

@@ -39,11 +39,13 @@ def context(output: Output, *, session: str) -> None:
 async def _look(rooms: Rooms, *, session: str) -> tuple[dict[str, Any], list[str]]:
     from gateway.agent.context.assembly import viewed
     from gateway.agent.context.guards import unpacked
+    from gateway.agent.prompt.prompt import Prompt
     from gateway.app.looking import looking
 
     stored, model = await rooms.database.read(partial(_stored, session=session))
     async with looking(rooms, model) as looked:
-        filled = looked.measure.fill(stored.prompt, viewed(stored.rows, stored.views))
+        prompt = Prompt.stored(stored.prompt, stored.outline)
+        filled = looked.measure.fill(prompt, viewed(stored.rows, stored.views))
         guards, automatic = unpacked(stored.guards), rooms.config.settings.compression.enabled
         document = {"session": session, **_document(looked, filled, guards, automatic=automatic)}
         return document, [rooms.redact(line) for line in _lines(looked, filled, guards, automatic=automatic)]

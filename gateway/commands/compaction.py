@@ -11,6 +11,7 @@ from gateway.agent.context.guards import packed, unpacked
 from gateway.agent.context.looked import Measure
 from gateway.agent.context.summary.sections import unmarked
 from gateway.agent.context.words import short, spoken
+from gateway.agent.prompt.prompt import Prompt
 from gateway.bus.lanes import Claimed
 from gateway.commands.compact import NOTHING_SAID, ContextRooms, figures
 from gateway.commands.registry import Asked, Said
@@ -136,7 +137,7 @@ def weigh(connection: Connection, *, measure: Measure, session_id: str) -> Undon
     if found is None:
         return None
     stored = store.load(connection, session_id, undoing=found.view)
-    tokens = measure.fill(stored.prompt, viewed(stored.rows, stored.views)).total
+    tokens = measure.fill(Prompt.stored(stored.prompt, stored.outline), viewed(stored.rows, stored.views)).total
     return Undone(found, tokens, _refusal(tokens, measure))
 
 

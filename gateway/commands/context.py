@@ -37,7 +37,13 @@ async def _context(rooms: ContextRooms, asked: Asked) -> Said:
     async with rooms.live(asked.claimed) as open:
         conversation = open.window.conversation
         filled = await asyncio.to_thread(open.measure.fill, conversation.prompt, conversation.rows)
-        return Said("\n".join(f"- {line}" for line in _lines(open, filled, automatic=rooms.automatic(asked.key))))
+        return Said("\n".join(map(_bullet, _lines(open, filled, automatic=rooms.automatic(asked.key)))))
+
+
+def _bullet(line: str) -> str:
+    """Make a line an item of a list, one that is indented an item below the one before."""
+    text = line.lstrip()
+    return f"{line[: len(line) - len(text)]}- {text}"
 
 
 def _lines(open: Open, filled: Filling, *, automatic: bool) -> list[str]:
@@ -68,6 +74,7 @@ def told(window: str, filled: Filling, engine: ContextEngine, guards: Guards, *,
 def _kinds(filled: Filling) -> list[str]:
     return [
         f"System prompt: {short(filled.prompt)}",
+        *(f"  {piece.name}: {short(piece.tokens)} ({_line(piece.origin)})" for piece in filled.sections),
         f"Tools: {_share(filled.tools, 'tool')}",
         *([f"Summary: {short(filled.summary)}"] if filled.summary else []),
         f"People: {_share(filled.people, 'message')}",

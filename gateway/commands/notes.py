@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
 from gateway.access import people
 from gateway.agent.memory.approve import Approvals, Heard
 from gateway.agent.memory.backing.pending import Staged, Staging
 from gateway.agent.memory.memories import Memories
 from gateway.agent.memory.notes import Target
-from gateway.agent.memory.scopes import HOME, Kind, Owner
+from gateway.agent.memory.scopes import Kind, Owner
 from gateway.agent.memory.store import NotesStore, Shown, Written
 from gateway.bus import reports
 from gateway.commands.registry import Asked, Command, Said
@@ -41,20 +42,28 @@ SHARED = "the notes that everybody shares here stay"
 GROUP = "Send /forgetme in a private chat with me: here it would speak for everybody."
 
 
+class Own(Protocol):
+    """Returns whose notes are a person's own; `home` says that it is the one who owns the home."""
+
+    def __call__(self, person: str, *, home: bool) -> Owner: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Remembered:
     """
-    What the commands work with.
+    What the commands work with, of the agent whose conversation it is.
 
-    `heard` is told of what a person changes, as it is of the agent's writes; `service` is the provider's name.
-    `forget` removes what else there is of a person, such as the folders of these sessions, and returns sentences that
-    report it; `erase` removes a person's own notes and returns how many characters they had.
+    `own` says whose notes a person's own are. `heard` is told of what a person changes, as it is of the agent's writes;
+    `service` is the provider's name. `forget` removes what else there is of a person, such as the folders of these
+    sessions, and returns sentences that report it; `erase` removes a person's own notes and returns how many characters
+    they had.
     """
 
     database: Database
     memories: Memories
     approvals: Approvals
     whose: Callable[[Event], Awaitable[Whose]]
+    own: Own
     heard: Heard
     forget: Callable[[str, Sequence[str]], Awaitable[list[str]]]
     erase: Callable[[str], Awaitable[int]]
@@ -244,4 +253,4 @@ def _list(lines: Sequence[str]) -> str:
 async def _own(rooms: Remembered, person: str) -> Owner:
     """Return whose notes are a person's own, whatever the settings say of those its conversations use."""
     home = await rooms.database.read(lambda connection: people.is_home(connection, person))
-    return HOME if home else Owner(Kind.PERSON, person)
+    return rooms.own(person, home=home)

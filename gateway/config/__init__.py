@@ -13,6 +13,7 @@ from pathlib import Path
 from gateway.config.loading import Config, assemble
 from gateway.config.node import ConfigErrors, Origin, Source, split
 from gateway.config.platforms import Account
+from gateway.config.profiles import with_profiles
 from gateway.config.settings import Settings
 from gateway.config.writing import set_key, unset_key
 from gateway.home import Home
@@ -30,7 +31,7 @@ def load(
 
     Raise `ConfigErrors` with everything that is wrong. Nothing is written, and the home need not exist.
     """
-    return assemble(find_home(home, environ=environ), flags=flags, environ=environ)
+    return with_profiles(assemble(find_home(home, environ=environ), flags=flags, environ=environ), environ)
 
 
 def find_home(home: Path | None = None, *, environ: Mapping[str, str] = os.environ) -> Home:

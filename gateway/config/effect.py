@@ -22,7 +22,7 @@ IN_EFFECT = tuple(
     memory.provider memory.holographic.* memory.mem0.* memory.honcho.* memory.plugin plugins.allow
     context.engine compression.* auxiliary.compression.*
     auxiliary.background_review.* display.memory_notifications
-    gateway.* streaming.* access.allow_all access.owners delivery.* log.* web.*
+    profiles gateway.* streaming.* access.allow_all access.owners delivery.* log.* web.*
     """.split()  # noqa: SIM905 (a table, to be read)
 )
 """A room that begins to heed a setting adds it here. Platforms are in effect as soon as they are built."""

@@ -42,7 +42,8 @@ class Config:
     Rooms get their own part of `settings`. `origins` says where each key that is set came from. `secrets` are all that
     logs and screens must not show. `document` is the configuration as written and `shape` its type, for those that show
     it. `color` is what NO_COLOR and FORCE_COLOR say; None: as the terminal can. `variables` is the environment over
-    ``.env``, for services that have variables of their own.
+    ``.env``, for services that have variables of their own. `profiles` are the other homes by the name of their
+    profile, each with the settings that hold in it; `routed` names the profile of each rule of `settings.profiles`.
     """
 
     home: Home
@@ -55,6 +56,8 @@ class Config:
     shape: type[BaseModel] = field(repr=False)
     color: bool | None = None
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    profiles: Mapping[str, Config] = field(default_factory=dict)
+    routed: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -110,13 +113,13 @@ def assemble(
     home.check()
     found = Findings()
     variables = found.attempt(lambda: gather(environ, home.env_file))
-    written = found.attempt(lambda: _read(home, text))
+    written = found.attempt(lambda: read(home, text))
     if variables is None or written is None:
         raise found.errors()
     tree = expand(written, variables)
     known = platforms or discover(_named(tree, variables))
     root = whole(Settings, known.types)
-    tree = _document(tree, root, variables, flags, found)
+    tree = document_of(tree, root, variables, flags, found)
     open_files(tree, Slot((root,)), home.path, found.report)
     return _checked(tree, root, home, known, variables, found)
 
@@ -126,7 +129,8 @@ def shape_of(named: set[str]) -> type[BaseModel]:
     return whole(Settings, discover(named).types)
 
 
-def _read(home: Home, text: str | None) -> Branch:
+def read(home: Home, text: str | None = None) -> Branch:
+    """Return what is written in the file of a home, or in the text that stands in for it."""
     if text is None:
         return document.read(home.config_file)
     return document.parse(text, document.origin_of(home.config_file))
@@ -138,7 +142,7 @@ def _named(tree: Branch, variables: Variables) -> set[str]:
     return names_in(tree) | {name.removeprefix(prefix).partition("__")[0].lower() for name in named}
 
 
-def _document(
+def document_of(
     tree: Branch, root: type[BaseModel], variables: Variables, flags: Mapping[str, str], found: Findings
 ) -> Branch:
     """Bring the file into today's spelling and put everything else over it."""
@@ -155,15 +159,15 @@ def _document(
 def _checked(
     tree: Branch, root: type[BaseModel], home: Home, known: Found, variables: Variables, found: Findings
 ) -> Config:
-    secrets = frozenset(_secrets(tree, root, variables))
+    secrets = frozenset(secrets_of(tree, root, variables))
     hide = Redactor(secrets)
-    settings = _settings(tree, root, hide, found)
+    settings = settings_of(tree, root, hide, found)
     check_names(tree, known, found.report)
     made = accounts(tree, known.types, root, hide, found.report)
     built = _built(known.types)
     found.warnings += [f"platforms.{name}: its adapter cannot be loaded: {why}" for name, why in known.broken.items()]
     effect.warn_of_idle(tree, root, built, found.warnings.append)
-    found.warnings += _high(tree, settings) if settings is not None else []
+    found.warnings += high_thresholds(tree, settings) if settings is not None else []
     if settings is None or found.problems:
         raise found.errors()
     return Config(
@@ -180,7 +184,7 @@ def _checked(
     )
 
 
-def _high(tree: Branch, settings: Settings) -> list[str]:
+def high_thresholds(tree: Branch, settings: Settings) -> list[str]:
     """Warn of a threshold that leaves no room, where it was set."""
     told = {path: (find(tree, path), why) for path, why in too_high(settings.compression).items()}
     return [f"{_origin(at.node, at.key)}: {said(path)}: {why}" for path, (at, why) in told.items() if at is not None]
@@ -205,7 +209,8 @@ def _built(known: Types) -> set[str]:
     return {name for name, kind in known.items() if OURS.get(name) is not kind or name == "webchat"}
 
 
-def _settings(tree: Branch, root: type[BaseModel], hide: Redactor, found: Findings) -> Settings | None:
+def settings_of(tree: Branch, root: type[BaseModel], hide: Redactor, found: Findings) -> Settings | None:
+    """Return the settings of a document, but for the platforms; None where something is wrong, which is reported."""
     rooms = Branch(tree.origin, {key: entry for key, entry in tree.entries.items() if key != "platforms"})
     try:
         return Settings.model_validate_json(json.dumps(data(rooms, Slot((Settings,)))))
@@ -219,7 +224,7 @@ def _origin(node: Node, key: Origin) -> Origin:
     return node.origin if isinstance(node, Leaf) else key
 
 
-def _secrets(tree: Branch, root: type[BaseModel], variables: Variables) -> Iterator[str]:
+def secrets_of(tree: Branch, root: type[BaseModel], variables: Variables) -> Iterator[str]:
     """Yield all that must not be shown: the secrets of the document, and variables that are called like one."""
     for unit in units(tree, root):
         yield from _secrets_in(unit.node, unit.slot)

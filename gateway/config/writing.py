@@ -21,6 +21,7 @@ from gateway.config import document
 from gateway.config.editing import set_value, take_out
 from gateway.config.loading import Config, assemble, shape_of
 from gateway.config.node import Branch, ConfigErrors, Entry, Leaf, Origin, Path, Source, find, put, said
+from gateway.config.profiles import with_profiles
 from gateway.config.reading import data, structure
 from gateway.config.shape import Slot
 from gateway.config.shape import find as find_slot
@@ -65,7 +66,7 @@ def _change(home: Home, change: Callable[[str], str], environ: Mapping[str, str]
         document.read(file)  # says what is wrong with it
         before = file.read_bytes().decode("utf-8-sig") if file.exists() else ""
         after = change(before)
-        config = assemble(home, flags={}, environ=environ, text=after)
+        config = with_profiles(assemble(home, flags={}, environ=environ, text=after), environ)
         if before:
             _back_up(home, before)
         replace(file, after)

@@ -56,6 +56,11 @@ def namespace_of(key: SessionKey | str) -> str:
     return unescape(str(key).split(":", 2)[1])
 
 
+def agent_of(key: str) -> str:
+    """Return how the keys of all conversations of the same profile begin."""
+    return ":".join([*key.split(":", 2)[:2], ""])
+
+
 def place_of(key: str) -> str:
     """Return a key from the platform on; what is no key, such as an address, as it is."""
     return key.split(":", 2)[2] if key.startswith("agent:") else key

@@ -45,7 +45,7 @@ class Stored:
     """
     What a live session is built from: the rows that no view hides, and the views over them, the oldest first.
 
-    `guards` is what was known of its context, `origin` the id of the session that it began as, and `spoken` when
+    `outline` says what the prompt consists of, `guards` what was known of its context. `origin` is the id of the session that it began as, and `spoken` when
     something was last said, 0 for never. `counted` is what the endpoint counted for the request before the last
     answer, by the name of the model; nothing where the conversation is another one since.
     """
@@ -54,6 +54,7 @@ class Stored:
     rows: tuple[Row, ...]
     views: tuple[View, ...] = ()
     guards: str = ""
+    outline: str = ""
     origin: str = ""
     spoken: float = 0.0
     counted: tuple[str, int] = ("", 0)
@@ -110,7 +111,7 @@ def lineage(connection: Connection, session_id: str) -> list[str]:
     return list(connection.execute(select(chain.c.id).order_by(chain.c.steps)).scalars())
 
 
-_OWN = select(sessions.c.prompt, sessions.c.guards, sessions.c.parent_session_id).where(
+_OWN = select(sessions.c.prompt, sessions.c.outline, sessions.c.guards, sessions.c.parent_session_id).where(
     sessions.c.id == bindparam("session")
 )
 
@@ -129,8 +130,8 @@ def load(connection: Connection, session_id: str, *, without: Set[str] = frozens
     rows = tuple(Row(row.id, _message(row)) for row in said)
     spoken = said[-1].created if said else 0.0
     shown = _views(connection, ids, undoing)
-    prompt, guards = (session.prompt, session.guards) if session else ("", "")
-    return Stored(prompt, rows, shown, guards, ids[-1], spoken, _counted(connection, ids, without))
+    prompt, guards, outline = (session.prompt, session.guards, session.outline) if session else ("", "", "")
+    return Stored(prompt, rows, shown, guards, outline, ids[-1], spoken, _counted(connection, ids, without))
 
 
 def _counted(connection: Connection, ids: Sequence[str], without: Set[str]) -> tuple[str, int]:
@@ -210,7 +211,7 @@ def numbers(
 
 def follow(connection: Connection, session_id: str, child: str) -> None:
     """Make a session that goes on from another, which is over; its history reaches the other's rows."""
-    columns = (sessions.c.lane, sessions.c.home, sessions.c.prompt, sessions.c.person, sessions.c.guards)
+    columns = tuple(sessions.c[name] for name in ("lane", "home", "prompt", "outline", "person", "guards"))
     row = connection.execute(select(sessions.c.title, *columns).where(sessions.c.id == session_id)).one()
     name, _, number = row.title.rpartition(" #")
     base, count = (name, int(number)) if name and number.isdecimal() else (row.title, 1)
@@ -233,11 +234,6 @@ def follower(connection: Connection, session_id: str) -> str:
 def keep_guards(connection: Connection, session_id: str, guards: str) -> None:
     """Store what is known of a session's context."""
     connection.execute(update(sessions).where(sessions.c.id == session_id).values(guards=guards))
-
-
-def change_prompt(connection: Connection, session_id: str, prompt: str) -> None:
-    """Store another system prompt of a session, which only a compression may have changed."""
-    connection.execute(update(sessions).where(sessions.c.id == session_id).values(prompt=prompt))
 
 
 def of_turn(connection: Connection, turn: str) -> tuple[Message, ...]:
@@ -300,18 +296,19 @@ def previous(connection: Connection, lane: str, session_id: str) -> str:
 
 _KEEP_PROMPT = (
     update(sessions)
-    .where(sessions.c.id == bindparam("session"), sessions.c.prompt == "")
-    .values(prompt=bindparam("text"), person=bindparam("whose"))
+    .where(sessions.c.id == bindparam("session"))
+    .values(prompt=bindparam("text"), outline=bindparam("parts"), person=bindparam("whose"))
 )
 
 
-def keep_prompt(connection: Connection, session_id: str, prompt: str, person: str) -> None:
+def keep_prompt(connection: Connection, session_id: str, prompt: str, outline: str, person: str) -> None:
     """
-    Store the system prompt of a session once; it is the same on every request from then on.
+    Store the system prompt of a session and its outline; it is the same on every request until another is stored.
 
     `person` is whose alone the session is, "" where several people speak in it.
     """
-    connection.execute(_KEEP_PROMPT, {"session": session_id, "text": prompt, "whose": person})
+    values = {"session": session_id, "text": prompt, "parts": outline, "whose": person}
+    connection.execute(_KEEP_PROMPT, values)
 
 
 def keep_person(connection: Connection, session_id: str, person: str) -> bool:

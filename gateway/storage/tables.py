@@ -103,6 +103,7 @@ lanes = Table(
     _count("version"),
     _count("discard_upto"),
     _later("model"),
+    _later("personality"),
     comment="one row per session key; generation is the fence",
 )
 
@@ -138,6 +139,7 @@ sessions = Table(
     _later("home"),
     _later("title"),
     _later("prompt"),
+    _later("outline"),
     _later("person", index=True),
     _created(),
     _time("ended"),

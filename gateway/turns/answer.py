@@ -15,11 +15,11 @@ from gateway.agent.context.looked import Open
 from gateway.agent.journal import Ending
 from gateway.agent.loop import Work
 from gateway.agent.memory.backing.nudges import Counters
+from gateway.agent.prompt.prompt import Prompt
 from gateway.agent.references.attach import Attached
 from gateway.bus import lanes
 from gateway.bus.lanes import Claimed, shard_of
 from gateway.contracts.model import Model
-from gateway.contracts.tool import ToolSpec
 from gateway.delivery import outbox
 from gateway.delivery.outbox import Outgoing
 from gateway.delivery.prepare import LONG
@@ -87,7 +87,8 @@ class Answers:
             session = entry.session
             session.whose = whose
             if session.version != claimed.version or past.replaces or past.said:
-                await self._reload(session, claimed, agent, past)
+                await self._reload(session, claimed, past)
+            await self._suit(session, claimed, agent, model)
             try:
                 return await self._speak(claimed, agent, entry, model, past)
             except BaseException:
@@ -105,7 +106,8 @@ class Answers:
             session = entry.session
             session.whose = whose
             if session.version != claimed.version:
-                await self._reload(session, claimed, agent, _Past(events=claimed.events))
+                await self._reload(session, claimed, _Past(events=claimed.events))
+            await self._suit(session, claimed, agent, model)
             turn = await self._turn(claimed, agent, session, claimed.events)
             await agent.fitting.engines.begin(entry, turn, fresh=claimed.fresh)
             specs = agent.tools(turn, model).specs()
@@ -156,27 +158,38 @@ class Answers:
         if session is None:
             session = agent.fitting.session(claimed.session_id, str(claimed.lane), whose)
             if claimed.fresh:
-                await self._begin(session, claimed, agent)
+                await self._begin(session, claimed, agent, model)
             self._sessions[claimed.session_id] = session
         return agent.fitting.entry(session, model)
 
-    async def _begin(self, session: LiveSession, claimed: Claimed, agent: AgentRooms) -> None:
+    async def _begin(self, session: LiveSession, claimed: Claimed, agent: AgentRooms, model: Model) -> None:
         event = claimed.events[-1]
         if session.whose.alone:
             await self._rooms.database.write(partial(_name, claimed, session.whose.alone))
         await agent.begun(event, session)
-        session.begin(await agent.prompt(event, session.whose), claimed.version)
+        session.begin(await self._prompt(claimed, agent, session, model), claimed.version)
 
-    async def _reload(self, session: LiveSession, claimed: Claimed, agent: AgentRooms, past: _Past) -> None:
+    async def _prompt(self, claimed: Claimed, agent: AgentRooms, session: LiveSession, model: Model) -> Prompt:
+        turn = await self._turn(claimed, agent, session, claimed.events)
+        return await agent.prompt(turn, model, claimed.personality)
+
+    async def _suit(self, session: LiveSession, claimed: Claimed, agent: AgentRooms, model: Model) -> None:
+        """Have a prompt made where there is none, or one for another model or for people who may do more."""
+        if not session.prompt.text or not session.prompt.suits(model.name, claimed.role):
+            session.prompted(await self._prompt(claimed, agent, session, model))
+
+    async def _reload(self, session: LiveSession, claimed: Claimed, past: _Past) -> None:
         """Read the conversation from the rows, without what this turn says anew and without the turn it replaces."""
         without = {past.replaces} if past.said else {claimed.turn, past.replaces}
         stored = await self._rooms.database.read(
             lambda connection: store.load(connection, claimed.session_id, without=without)
         )
-        prompt = stored.prompt or session.prompt or await agent.prompt(claimed.events[-1], session.whose)
-        read = partial(session.read, replace(stored, prompt=prompt), claimed.version, open_end=bool(past.said))
+        before = session.prompt
+        read = partial(session.read, stored, claimed.version, open_end=bool(past.said))
         await asyncio.to_thread(read) if len(stored.rows) > MANY else read()
         session.stored = bool(stored.prompt)
+        if not session.stored:
+            session.prompted(before)
 
     async def _speak(self, claimed: Claimed, agent: AgentRooms, entry: Entry, model: Model, past: _Past) -> str:
         session = entry.session
@@ -185,7 +198,7 @@ class Answers:
         tools = agent.tools(turn, model)
         ledger = self._ledger(claimed, agent, session, turn, past.replaces)
         async with typing(self._rooms.prepare.adapter(turn.targets[0]), turn.targets[0]):
-            attached = await self._said(turn, agent, model, tools.specs(), session, past)
+            attached = await self._said(turn, agent, model, session, past, claimed.personality)
             work = Work(
                 turn=turn,
                 model=model,
@@ -223,13 +236,15 @@ class Answers:
         )
 
     async def _said(
-        self, turn: Turn, agent: AgentRooms, model: Model, specs: Sequence[ToolSpec], session: LiveSession, past: _Past
+        self, turn: Turn, agent: AgentRooms, model: Model, session: LiveSession, past: _Past, personality: str
     ) -> Attached:
         """Return the user's message as the model is shown it, once and for all attempts."""
         if past.said:
             return Attached(past.said[0])
+        specs, history = agent.tools(turn, model).specs(), session.history
         attached = await agent.attach(turn, model.window, specs, user_message(past.events))
-        return replace(attached, said=await agent.recall(turn, session.history, attached.said))
+        said = await agent.recall(turn, history, attached.said)
+        return replace(attached, said=agent.beside(turn, said, session.prompt, history, personality))
 
     async def _run(self, agent: AgentRooms, work: Work, past: _Past) -> Shown:
         """Let the agent speak, and the chat see it."""
@@ -293,7 +308,7 @@ class Answers:
                 store.hide_turn(connection, claimed.session_id, past.replaces, "retry")
                 lanes.adopt(connection, past.replaces, claimed.turn)
             if not session.stored:
-                store.keep_prompt(connection, claimed.session_id, session.prompt, session.whose.alone)
+                session.keep_prompt(connection)
             if session.whose.person and not session.whose.alone:
                 store.take_part(connection, claimed.session_id, {event.account for event in work.turn.events})
             if guards != session.guards:

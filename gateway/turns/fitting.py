@@ -11,6 +11,7 @@ from gateway.agent.context.conversation import Conversation
 from gateway.agent.context.fitted import FittedWindow
 from gateway.agent.context.meter import Meter
 from gateway.agent.context.settings import CompressionSettings
+from gateway.agent.prompt.prompt import Prompt
 from gateway.contracts.context import ContextEngine
 from gateway.contracts.model import Model
 from gateway.contracts.tool import ToolSpec
@@ -22,7 +23,7 @@ from gateway.sessions.whose import Whose
 from gateway.turns.engines import Engines
 from gateway.turns.ledger import TurnLedger
 from gateway.turns.live import Entry, LiveSession
-from gateway.types import Event, Turn
+from gateway.types import Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +33,15 @@ class Fitting:
 
     `engine` makes the engine of a live session, `writers` names the models that write summaries for a conversation
     with a model. `remembered` asks a memory service what must be kept, `renewed` returns a prompt as it should be
-    after a compression, `followed` hears under which id a conversation goes on. `engines` tells the engines what
-    happens around turns, `count` counts the tokens of a text or estimates them.
+    after a compression, with the notes of that owner; `followed` hears under which id a conversation goes on.
+    `engines` tells the engines what happens around turns, `count` counts the tokens of a text or estimates them.
     """
 
     settings: CompressionSettings
     engine: Callable[[], ContextEngine]
     writers: Callable[[str], Sequence[Model]]
     remembered: Callable[[Turn, Sequence[Message]], Awaitable[str]]
-    renewed: Callable[[Event, Whose, str], Awaitable[str]]
+    renewed: Callable[[str, Prompt], Awaitable[Prompt]]
     followed: Callable[[Turn, str], None] = lambda turn, child: None
     calibrations: Calibrations = field(default_factory=Calibrations)
     engines: Engines = field(default_factory=Engines)
@@ -66,7 +67,7 @@ class Fitting:
             ledger=ledger,
             writers=() if model.demo else self.writers(model.name),
             remembered=partial(self.remembered, turn),
-            renewed=partial(self.renewed, turn.events[-1], entry.session.whose),
+            renewed=partial(self.renewed, entry.session.whose.notes),
             session_id=lambda: ledger.current,
         )
         return FittedWindow(entry.session.conversation, rooms, model, specs)

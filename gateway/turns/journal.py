@@ -33,7 +33,7 @@ class TurnJournal:
         lanes.fence(connection, claimed.lane, claimed.generation)
         journal.begin(connection, claimed.turn, str(claimed.lane), claimed.session_id, self._model)
         if not self._session.stored:
-            store.keep_prompt(connection, claimed.session_id, self._session.prompt, self._session.whose.alone)
+            self._session.keep_prompt(connection)
         store.append(connection, claimed.session_id, claimed.turn, said)
         journal.start_calls(connection, claimed.turn, starting)
         journal.end_calls(connection, claimed.turn, [message.call_id for message in said if message.call_id])

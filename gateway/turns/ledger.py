@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 
 from gateway.agent.context.guards import Guards, packed
+from gateway.agent.prompt.prompt import Prompt
 from gateway.bus import bindings, lanes
 from gateway.bus.lanes import Claimed
 from gateway.contracts.context import Compressed, Record
@@ -44,7 +45,7 @@ class TurnLedger:
         id = self.claimed.session_id
         return await self.database.read(lambda connection: store.numbers(connection, id, after, without=self.without))
 
-    async def keep(self, record: Record, done: Compressed | None, guards: Guards, prompt: str) -> None:
+    async def keep(self, record: Record, done: Compressed | None, guards: Guards, prompt: Prompt) -> None:
         """Store what was tried; what it made is the session's from then on."""
         child = await self.database.write(
             lambda connection: self._keep(connection, record, done, packed(guards), prompt)
@@ -56,12 +57,15 @@ class TurnLedger:
         before, after = record.tokens
         self.metrics.count_compression(record.outcome, record.seconds, before - after)
 
-    def _keep(self, connection: Connection, record: Record, done: Compressed | None, guards: str, prompt: str) -> str:
+    def _keep(
+        self, connection: Connection, record: Record, done: Compressed | None, guards: str, prompt: Prompt
+    ) -> str:
         claimed, id = self.claimed, self.claimed.session_id
         lanes.fence(connection, claimed.lane, claimed.generation)
         compressions.keep(connection, id, claimed.turn, record, done.view if done is not None else None)
         if self.session.stored:
-            store.change_prompt(connection, self.current, prompt)
+            alone = self.session.whose.alone
+            store.keep_prompt(connection, self.current, prompt.text, prompt.outline(), alone)
         store.keep_guards(connection, self.current, guards)
         if done is None or done.outcome == "pruned" or self.follow is None or self.child:
             return self.child

@@ -11,10 +11,13 @@ from gateway.agent.context.conversation import Conversation
 from gateway.agent.context.guards import unpacked
 from gateway.agent.context.meter import Meter
 from gateway.agent.history import repair
+from gateway.agent.prompt.prompt import Prompt
 from gateway.contracts.context import ContextEngine
 from gateway.messages import Message
+from gateway.sessions import store
 from gateway.sessions.store import Stored
 from gateway.sessions.whose import Whose
+from gateway.storage.database import Connection
 
 UNKNOWN = -1
 """The version of what was not read yet, or may no longer be true."""
@@ -43,7 +46,7 @@ class LiveSession:
         self.origin = self.origin or self.id
 
     @property
-    def prompt(self) -> str:
+    def prompt(self) -> Prompt:
         """The system's prompt as it is stored."""
         return self.conversation.prompt
 
@@ -57,14 +60,23 @@ class LiveSession:
         """The UTF-8 length of all it holds."""
         return self.conversation.bytes
 
-    def begin(self, prompt: str, version: int) -> None:
+    def begin(self, prompt: Prompt, version: int) -> None:
         """Hold a conversation in which nothing was said."""
-        self.read(Stored(prompt, (), origin=self.id), version)
+        self.read(Stored(prompt.text, (), outline=prompt.outline(), origin=self.id), version)
+
+    def prompted(self, prompt: Prompt) -> None:
+        """Go on with another prompt, which is not in the rows yet."""
+        self.conversation.prompt, self.stored = prompt, False
+
+    def keep_prompt(self, connection: Connection) -> None:
+        """Store the prompt; a part of the transaction that stores what was said under it."""
+        prompt = self.prompt
+        store.keep_prompt(connection, self.id, prompt.text, prompt.outline(), self.whose.alone)
 
     def read(self, stored: Stored, version: int, *, open_end: bool = False) -> None:
         """Hold what the rows say, in place of whatever was held; `open_end` says that the last turn goes on."""
         conversation = self.conversation
-        conversation.prompt, conversation.spoken = stored.prompt, stored.spoken
+        conversation.prompt, conversation.spoken = Prompt.stored(stored.prompt, stored.outline), stored.spoken
         conversation.guards = unpacked(stored.guards)
         conversation.fill(viewed(stored.rows, stored.views), open_end=open_end)
         conversation.warm()

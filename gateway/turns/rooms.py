@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gateway.agent.loop import Agent
+from gateway.agent.prompt.prompt import Prompt
 from gateway.agent.references.attach import Attached
 from gateway.contracts.model import Model
 from gateway.contracts.tool import Tools, ToolSpec
@@ -29,11 +30,13 @@ class AgentRooms:
     """
     What is an agent's own, in the home at the path `home`.
 
-    `whose` says who wrote an event and whose notes its conversation uses, `prompt` how a new conversation begins,
-    `tools` what a turn may do; `workspace` makes a session's folder. `attach` puts what is referred to into the user's
-    message (for a window of so many tokens), `recall` what is remembered, `shown` takes that out of what is reported;
-    `begun` hears of a new conversation, `learn` of a completed turn. `follow` makes the id of a session that goes on
-    from a compressed one, None where it is compressed within itself; `told` is what chats hear of that.
+    `whose` says who wrote an event and whose notes its conversation uses, `prompt` how the conversation of a turn
+    begins, with a personality; `tools` what a turn may do; `workspace` makes a session's folder. `attach` puts what is
+    referred to into the user's message (for a window of so many tokens), `recall` what is remembered, `beside` what is
+    true of the turn alone (in a conversation with that prompt and history, and a personality). `shown` takes what is
+    remembered out of what is reported; `begun` hears of a new conversation, `learn` of a completed turn. `follow` makes
+    the id of a session that goes on from a compressed one, None where it is compressed within itself; `told` is what
+    chats hear of that.
     """
 
     home: str
@@ -41,10 +44,11 @@ class AgentRooms:
     model: Callable[[str], Model]
     tools: Callable[[Turn, Model], Tools]
     whose: Callable[[Event], Awaitable[Whose]]
-    prompt: Callable[[Event, Whose], Awaitable[str]]
+    prompt: Callable[[Turn, Model, str], Awaitable[Prompt]]
     workspace: Callable[[str, Address], Path]
     attach: Callable[[Turn, int, Sequence[ToolSpec], Message], Awaitable[Attached]]
     recall: Callable[[Turn, Sequence[Message], Message], Awaitable[Message]]
+    beside: Callable[[Turn, Message, Prompt, Sequence[Message], str], Message]
     begun: Callable[[Event, LiveSession], Awaitable[None]]
     shown: Callable[[AsyncGenerator[Progress]], AsyncGenerator[Progress]]
     learn: Callable[[Turn, Message, str], None]

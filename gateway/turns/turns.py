@@ -6,7 +6,7 @@ import asyncio
 import functools
 import logging
 import time
-from collections.abc import AsyncIterator, Set
+from collections.abc import AsyncIterator, Callable, Set
 from dataclasses import dataclass
 
 from structlog.contextvars import bound_contextvars
@@ -28,6 +28,7 @@ from gateway.delivery.typing import typing
 from gateway.errors import Fenced, StorageError
 from gateway.metrics import Metrics
 from gateway.sessions import store
+from gateway.sessions.keys import namespace_of
 from gateway.storage.database import Connection, Database
 from gateway.turns.answer import Answers
 from gateway.types import Event, Reply, SessionKey
@@ -42,6 +43,10 @@ GIVEN_UP = (
     "I tried three times and could not deal with your message ({reason}). It is kept for the operator: "
     "hermes-gateway deliveries list --in --dead"
 )
+AWAY = (
+    "The agent {name}, whom you wrote to, is not here any more. Your message and the conversation are kept for the"
+    " operator; write again, and another will answer."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +59,7 @@ class TurnSettings:
 
 @dataclass(frozen=True, slots=True)
 class TurnRooms:
-    """The rooms between which turns is the corridor."""
+    """The rooms between which turns is the corridor; `known` says of a lane whether there is its agent."""
 
     database: Database
     hints: Hints
@@ -64,6 +69,7 @@ class TurnRooms:
     commands: Commands
     answers: Answers
     metrics: Metrics
+    known: Callable[[SessionKey], bool] = lambda lane: True
 
 
 class Turns:
@@ -164,7 +170,7 @@ class Turns:
             elif found is not None:
                 claimed = found
                 self._generations[str(key)] = claimed.generation
-                await self._take(claimed)
+                await (self._take(claimed) if self._rooms.known(key) else self._turn_away(claimed))
         except Fenced:
             log.info("a turn of %s was stopped or taken over", key)
         except StorageError as error:
@@ -187,6 +193,21 @@ class Turns:
                 outcome = await self._rooms.answers.answer(claimed, again=isinstance(found, Found))
         self._rooms.metrics.turns_total.labels(outcome).inc()
         self._rooms.metrics.turn_seconds.observe(time.monotonic() - began)
+
+    async def _turn_away(self, claimed: Claimed) -> None:
+        """Keep what an agent was told that is not there any more for the operator, and say so."""
+        name = namespace_of(claimed.lane)
+        places = dict.fromkeys(event.origin for event in claimed.events)
+
+        def job(connection: Connection) -> list[str]:
+            lanes.fence(connection, claimed.lane, claimed.generation)
+            letters.bury(connection, claimed.ids, f"the profile {name} is not configured any more")
+            outbox.end_live(connection, claimed.turn)
+            return outbox.add(connection, self._rooms.prepare.to_all(Reply(AWAY.format(name=name)), tuple(places)))
+
+        await self._rooms.sender.wake(await self._rooms.database.write(job))
+        log.warning("%s: there is no profile %s any more; what was said is kept", claimed.lane, name)
+        self._rooms.metrics.turns_total.labels("dead").inc()
 
     async def _command(self, claimed: Claimed, found: Found) -> str:
         """Run a command that waited for its turn; what it says and that it is done are one transaction."""

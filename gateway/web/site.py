@@ -14,8 +14,10 @@ from gateway.access.people import Visitor
 from gateway.contracts.adapter import AsgiApp
 from gateway.contracts.bus import Hints
 from gateway.metrics import Metrics
+from gateway.sessions.keys import private_key
 from gateway.storage.database import Database
-from gateway.web.chat.adapter import WebChat
+from gateway.types import SessionKey
+from gateway.web.chat.adapter import WebChat, address_of
 from gateway.web.security import Cookie, token_hash
 from gateway.web.settings import WebSettings
 
@@ -28,11 +30,11 @@ class Site:
     """
     The parts of the server.
 
-    `password` is empty where there is none (`gateway.web.settings.read_password`). `model` tells the name of the model
-    that speaks and whether it is the small offline one. `hooks` are the adapters' applications by path; a path may hold
-    ``{parameters}``. `checks` decide whether we are ready. `draining` says that nothing new is taken; `stopping` ends
-    the streams. `owner_token` is the secret of the link that makes a browser the owner's; empty: there is none.
-    `joined` hears which person the owner was there before.
+    `password` is empty where there is none (`gateway.web.settings.read_password`). `lane` returns the key of a
+    browser's conversation, `model` the name of the model that speaks with it and whether it is the small offline one.
+    `hooks` are the adapters' applications by path; a path may hold ``{parameters}``. `checks` decide whether we are
+    ready. `draining` says that nothing new is taken; `stopping` ends the streams. `owner_token` is the secret of the
+    link that makes a browser the owner's; empty: there is none. `joined` hears which person the owner was there before.
     """
 
     settings: WebSettings
@@ -45,7 +47,8 @@ class Site:
     password: str = ""
     owner_token: str = ""
     joined: Callable[[str], Awaitable[None]] | None = None
-    model: Callable[[], tuple[str, bool]]
+    lane: Callable[[str], SessionKey] = lambda visitor: private_key(address_of(visitor))
+    model: Callable[[str], tuple[str, bool]]
     chat: WebChat | None = None
     hooks: Mapping[str, AsgiApp] = field(default_factory=dict)
     checks: Mapping[str, Check] = field(default_factory=dict)

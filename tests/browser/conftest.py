@@ -109,7 +109,7 @@ class Office:
                 version="0",
                 password=self.password,
                 owner_token=OWNER_TOKEN,
-                model=lambda: (self.model.name, self.model.demo),
+                model=lambda _: (self.model.name, self.model.demo),
                 chat=chat,
                 draining=lambda: gateway.stopping,
             )

@@ -14,6 +14,7 @@ from gateway.agent.context.frame import framed
 from gateway.agent.context.guards import Guards, packed, unpacked
 from gateway.agent.context.looked import Measure, Open
 from gateway.agent.context.meter import Meter
+from gateway.agent.prompt.prompt import Prompt
 from gateway.bus import bindings, lanes
 from gateway.bus.lanes import Claimed
 from gateway.commands.compact import ContextRooms, compact
@@ -127,7 +128,7 @@ async def test_what_an_undo_would_show_is_known_before_and_it_is_refused_where_t
     await database.write(take_back)
     after = await loaded(database)
     assert (after.rows, after.views) == (foreseen.rows, foreseen.views)
-    assert measure().fill(after.prompt, viewed(after.rows, after.views)).total == wide.tokens
+    assert measure().fill(Prompt(after.prompt), viewed(after.rows, after.views)).total == wide.tokens
 
 
 async def test_rows_that_were_only_shortened_are_whole_again(database: Database, claimed: Claimed) -> None:

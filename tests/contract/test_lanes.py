@@ -542,11 +542,11 @@ async def test_how_a_lane_stands_is_told(lane: Lane) -> None:
     def standing(connection: Connection) -> reports.Standing:
         return reports.standing(connection, lane.key)
 
-    assert await lane.database.read(standing) == reports.Standing("", "", None, 0)
+    assert await lane.database.read(standing) == reports.Standing("", "", "", None, 0)
     await lane.says("runs", role=Role.OWNER)
     await lane.claimed()
     await lane.says("waits")
-    assert await lane.database.read(standing) == reports.Standing("s1", "", Role.OWNER, 1)
+    assert await lane.database.read(standing) == reports.Standing("s1", "", "", Role.OWNER, 1)
 
 
 async def test_lanes_that_wait_are_found_by_their_shard_the_longest_waiting_first(lane: Lane) -> None:

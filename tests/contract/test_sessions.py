@@ -101,12 +101,11 @@ async def test_nothing_is_appended_by_an_empty_turn(database: Database) -> None:
     assert await history(database) == ()
 
 
-async def test_the_prompt_is_kept_once_and_never_changed(database: Database) -> None:
+async def test_a_prompt_comes_back_to_the_byte_with_its_outline(database: Database) -> None:
     await begin(database)
-    for prompt in ("You are Ann 東京.", "another"):
-        await database.write(lambda connection, prompt=prompt: store.keep_prompt(connection, "s1", prompt, "p1"))  # type: ignore[misc]
+    await database.write(lambda connection: store.keep_prompt(connection, "s1", "You are Ann 東京.\r\n ", "[1]", "p1"))
     stored = await database.read(lambda connection: store.load(connection, "s1"))
-    assert stored.prompt == "You are Ann 東京."
+    assert (stored.prompt, stored.outline) == ("You are Ann 東京.\r\n ", "[1]")
 
 
 # --- views

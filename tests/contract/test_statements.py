@@ -35,7 +35,7 @@ def message_to_answer(connection: Connection) -> None:
     assert isinstance(claimed, Claimed)
     lanes.fence(connection, key(), claimed.generation)
     journal.begin(connection, claimed.turn, str(key()), "s1", "model")
-    store.keep_prompt(connection, "s1", "prompt", "p1")
+    store.keep_prompt(connection, "s1", "prompt", "", "p1")
     store.append(connection, "s1", claimed.turn, [Message("user", "one"), Message("assistant", "two")])
     lanes.done(connection, claimed.ids)
     journal.finish(connection, claimed.turn, str(key()), "s1", journal.Ending("done"))

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,7 @@ from gateway.contracts.tool import Tools
 from gateway.errors import StorageError
 from gateway.log.redact import Redactor
 from gateway.sessions.keys import NAMESPACE
+from gateway.sessions.profiles import Route
 from gateway.storage.database import Database
 from gateway.toolkit.function import Tool
 from gateway.toolkit.toolset import FunctionTools, Narrowed, Union
@@ -38,6 +40,8 @@ class House:
     plans: list[Plan]
     platform: FakePlatform
     models: dict[str, DrivenModel]
+    agents: dict[str, DrivenModel] = field(default_factory=dict)
+    """The models of other profiles, by the name of the profile."""
     others: list[FakePlatform] = field(default_factory=list)
     """More platforms, or more accounts of the one."""
     tools: Tools = field(default_factory=lambda: FunctionTools([]))
@@ -69,6 +73,34 @@ class House:
             for plan in self.plans
         ]
 
+    def add_profile(self, name: str, model: DrivenModel, **changes: Any) -> Path:
+        """Give every process one more profile, with a home below that of the gateway; return the home."""
+        self.agents[name] = model
+        home = self.plans[0].home / "profiles" / name
+        home.mkdir(parents=True)
+        profile = Profile(home, name, **changes)
+        self.plans = [replace(plan, others=(*plan.others, profile)) for plan in self.plans]
+        return home
+
+    def route(self, *routes: Route) -> None:
+        """Say which events are whose."""
+        self.plans = [replace(plan, routes=routes) for plan in self.plans]
+
+    def _minds(self, plan: Plan) -> dict[str, Mind]:
+        own = {profile.name: self._mind_of(profile) for profile in plan.others}
+        return {NAMESPACE: self._mind(), **own}
+
+    def _mind_of(self, profile: Profile) -> Mind:
+        return replace(
+            self._mind(),
+            model=lambda name: self.agents[profile.name],
+            workspace=lambda session, address: profile.home,
+            names=list,
+            provider=lambda: None,
+            engine=lambda: Compressor(profile.compression, Redactor(), search=True),
+            writers=lambda name: [self.agents[profile.name]],
+        )
+
     def _mind(self) -> Mind:
         return Mind(
             model=lambda name: self.models[name],
@@ -86,7 +118,7 @@ class House:
         """Run every process; end them by a drain, or as a kill does: without a word to anybody."""
         async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
             platforms = {platform.name: platform for platform in (self.platform, *self.others)}
-            self.gateways = [Gateway(plan, platforms, {NAMESPACE: self._mind()}) for plan in self.plans]
+            self.gateways = [Gateway(plan, platforms, self._minds(plan)) for plan in self.plans]
             for gateway in self.gateways:
                 await stack.enter_async_context(gateway)
             tasks = [group.create_task(_run(gateway, kill=kill)) for gateway in self.gateways]

@@ -18,6 +18,7 @@ from gateway.agent.context.guarded import Guarded, Patience
 from gateway.agent.memory.settings import MemorySettings
 from gateway.contracts.context import Compressed, Order, Past, View
 from gateway.contracts.model import Completed
+from gateway.home import Home
 from gateway.messages import Message, ToolCall
 from gateway.sessions.cache import Bounds
 from gateway.storage.tables import view_rows
@@ -287,7 +288,7 @@ async def test_a_tool_of_an_engine_that_is_called_as_one_of_ours_is_refused(
 async def test_a_prompt_that_leaves_no_room_in_the_window_is_said_at_the_start_with_the_figures(
     small: House, caplog: pytest.LogCaptureFixture
 ) -> None:
-    small.change(identity="You are very careful with the garden. " * 800)
+    Home(small.plans[0].home).soul_file.write_text("你对花园非常小心。" * 2_000)
     async with small.running():
         pass
     (warning,) = [record.getMessage() for record in caplog.records if "take about" in record.getMessage()]

@@ -32,7 +32,11 @@ def later(messages: Sequence[Message]) -> list[Message]:
 
 
 def notetaker() -> DrivenModel:
-    """Calls `memory` with the JSON behind each "save:", or the tool behind "use:", tells the result; else repeats."""
+    """
+    Calls `memory` with the JSON behind each "save:", or the tool behind "use:", tells the result; else repeats.
+
+    `session_search` with the JSON behind "seek:".
+    """
 
     def answer(messages: Sequence[Message]) -> Completed | str:
         results = [message.text for message in later(messages)]
@@ -41,6 +45,7 @@ def notetaker() -> DrivenModel:
         lines = messages[-1].content.splitlines()
         calls = [("memory", line.partition("save:")[2]) for line in lines if "save:" in line]
         calls += [(line.removeprefix("use:"), "{}") for line in lines if line.startswith("use:")]
+        calls += [("session_search", line.removeprefix("seek:")) for line in lines if line.startswith("seek:")]
         if not calls:
             return f"you said: {messages[-1].content}"
         return Completed("", tuple(ToolCall(f"c{len(messages)}.{place}", *call) for place, call in enumerate(calls)))

@@ -23,6 +23,7 @@ from gateway.agent.context.settings import CompressionSettings
 from gateway.agent.context.summary.summarise import Cause
 from gateway.agent.context.window import Occasion, Told
 from gateway.agent.context.words import aborted, replaced, written_by_another
+from gateway.agent.prompt.prompt import Prompt
 from gateway.contracts.context import Compressed, ContextEngine, Kept, Order, Past, Record, Row
 from gateway.contracts.model import Model
 from gateway.contracts.tool import ToolSpec
@@ -40,7 +41,7 @@ class Ledger(Protocol):
     async def stored(self, after: int) -> Sequence[tuple[int, str]]:
         """Return the ids of the session's rows after one, and of each the call it is a result of ("" for others)."""
 
-    async def keep(self, record: Record, done: Compressed | None, guards: Guards, prompt: str) -> None:
+    async def keep(self, record: Record, done: Compressed | None, guards: Guards, prompt: Prompt) -> None:
         """Store in one transaction what was tried, its view if it took effect, the guards and the prompt after it."""
 
 
@@ -60,7 +61,7 @@ class FittingRooms:
     ledger: Ledger
     writers: Sequence[Model]
     remembered: Callable[[Sequence[Message]], Awaitable[str]]
-    renewed: Callable[[str], Awaitable[str]]
+    renewed: Callable[[Prompt], Awaitable[Prompt]]
     now: Callable[[], float] = time.time
     session_id: Callable[[], str] = str
 

@@ -10,6 +10,7 @@ from gateway.agent.context.frame import noted
 from gateway.agent.context.guards import Guards
 from gateway.agent.context.meter import Counts
 from gateway.agent.history import repair
+from gateway.agent.prompt.prompt import Prompt
 from gateway.contracts.context import Row
 from gateway.llm.tokens.messages import Count, Estimates
 from gateway.llm.tokens.text import estimate_text
@@ -28,7 +29,7 @@ class Conversation:
 
     def __init__(self, count: Count = estimate_text) -> None:
         self.count = count
-        self.prompt = ""
+        self.prompt = Prompt()
         self.guards = Guards()
         self.spoken = 0.0
         self.summarised = False
@@ -43,12 +44,12 @@ class Conversation:
     @property
     def bytes(self) -> int:
         """The UTF-8 length of all that is held."""
-        return _length(self.prompt) + self._bytes
+        return _length(self.prompt.text) + self._bytes
 
     @property
     def system(self) -> str:
         """The prompt as it goes out: with a note where something was summed up."""
-        return noted(self.prompt) if self.summarised else self.prompt
+        return noted(self.prompt.text) if self.summarised else self.prompt.text
 
     @property
     def tokens(self) -> Sequence[int]:
@@ -91,7 +92,7 @@ class Conversation:
         """Put results in the order of their calls, as providers want them, once every call has its own."""
         self.messages = wire(self.rows)
 
-    def take(self, prompt: str, rows: Sequence[Row], guards: Guards) -> None:
+    def take(self, prompt: Prompt, rows: Sequence[Row], guards: Guards) -> None:
         """Go on with what a compression has made."""
         self.prompt, self.guards = prompt, guards
         self.fill(rows, open_end=True)

@@ -13,6 +13,7 @@ from gateway.agent.context.fitted import FittedWindow
 from gateway.agent.context.frame import noted
 from gateway.agent.context.meter import Meter
 from gateway.agent.context.threshold import room_of
+from gateway.agent.prompt.prompt import Prompt
 from gateway.contracts.context import ContextEngine, Order, Row
 from gateway.contracts.model import Model
 from gateway.contracts.tool import ToolSpec
@@ -32,10 +33,20 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
+class Piece:
+    """A section of the system's prompt: its name, what it was made from, and about how many tokens it takes."""
+
+    name: str
+    origin: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class Filling:
     """What goes to the model with the next request, before anything is said in it. Tokens are estimates."""
 
     prompt: int
+    sections: tuple[Piece, ...]
     tools: Share
     summary: int
     people: Share
@@ -77,7 +88,7 @@ class Measure:
         """The tokens of the window that a request may take."""
         return room_of(self.model.window, self.model.max_tokens)
 
-    def fill(self, prompt: str, rows: Sequence[Row]) -> Filling:
+    def fill(self, prompt: Prompt, rows: Sequence[Row]) -> Filling:
         """Measure a conversation by kind; `prompt` is the stored one, and `rows` are those in view."""
         summarised, correct = any(row.summary for row in rows), self.meter.corrected
         count = self.meter.count
@@ -87,8 +98,11 @@ class Measure:
             found = [weight for row, weight in weights if row.message.role == role and not row.summary]
             return Share(len(found), correct(sum(found)))
 
+        whole = noted(prompt.text) if summarised else prompt.text
+        pieces = [Piece(part.name, part.origin, correct(count(part.text))) for part in prompt.sections()]
         return Filling(
-            prompt=correct(estimate(Message("system", noted(prompt) if summarised else prompt), count)),
+            prompt=correct(estimate(Message("system", whole), count)),
+            sections=tuple(pieces),
             tools=Share(len(self.specs), correct(estimate_tools(self.specs, count))),
             summary=correct(sum(weight for row, weight in weights if row.summary)),
             people=share("user"),

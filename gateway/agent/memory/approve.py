@@ -17,10 +17,13 @@ Heard = Callable[[Staging, Sequence[Operation]], None]
 
 
 class Approvals:
-    """The writes of all people; `mode` is the setting."""
+    """The writes of all people to the notes of one profile ("" for the gateway's own); `mode` is the setting."""
 
-    def __init__(self, database: Database, memories: Memories, mode: str, heard: Heard | None = None) -> None:
+    def __init__(
+        self, database: Database, memories: Memories, mode: str, heard: Heard | None = None, *, profile: str = ""
+    ) -> None:
         self.mode = mode
+        self.profile = profile
         self._heard = heard
         self._database = database
         self._memories = memories
@@ -28,7 +31,8 @@ class Approvals:
     async def waiting(self, person: str, role: Role) -> list[Staged]:
         """Return what this person may decide on, oldest first."""
         whose = None if role.covers(Role.OWNER) else person
-        return await self._database.read(lambda connection: pending.waiting(connection, person=whose))
+        waiting = await self._database.read(lambda connection: pending.waiting(connection, person=whose))
+        return [one for one in waiting if Owner.parse(one.write.owner).profile == self.profile]
 
     async def approve(self, staged: Staged, by: str) -> str:
         """Carry a write out on the notes as they are now; return a sentence. What cannot be carried out waits again."""

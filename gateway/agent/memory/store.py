@@ -151,10 +151,13 @@ class NotesStore:
         allowed = await self._allowed() if any(shown.threats for shown in found) else set[str]()
         return [replace(shown, allowed=True) if shown.handle in allowed else shown for shown in found]
 
+    async def sections(self) -> dict[Target, str]:
+        """Return the sections of the system prompt as the notes stand now: what a session keeps to its end."""
+        return {target: section for target in self.targets if (section := await self._section(target))}
+
     async def snapshot(self) -> str:
-        """Return the section of the system prompt as the notes stand now: what a session keeps to its end."""
-        sections = [await self._section(target) for target in self.targets]
-        return "\n\n".join(section for section in sections if section)
+        """Return the same as one text."""
+        return "\n\n".join((await self.sections()).values())
 
     async def _section(self, target: Target) -> str:
         sheet = await self.sheet(target)

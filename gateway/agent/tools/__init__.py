@@ -6,6 +6,9 @@ by session (its folder, its role) comes with the `Turn` of each call.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+
 from gateway.agent.tools.clock import clock_tool
 from gateway.agent.tools.files import file_tools
 from gateway.agent.tools.shell import Terminal, TerminalSettings
@@ -14,7 +17,17 @@ from gateway.contracts.tool import Tools
 from gateway.toolkit.toolset import FunctionTools
 
 
-def builtin_tools(*, workspace: WorkspaceSettings, terminal: TerminalSettings, zone: str = "UTC") -> Tools:
-    """Return all tools we bring; `zone` is the IANA time zone of an owner who named none."""
-    shell = () if terminal.backend == "none" else (Terminal(terminal).tool(),)
-    return FunctionTools((*file_tools(workspace.read_dirs), clock_tool(zone), *shell))
+def builtin_tools(
+    *,
+    workspace: WorkspaceSettings,
+    terminal: TerminalSettings,
+    zone: str = "UTC",
+    named: Mapping[str, Path] | None = None,
+) -> Tools:
+    """
+    Return the tools that need nothing but the machine.
+
+    `zone` is the IANA time zone of an owner who named none, `named` are folders that can be read by these names.
+    """
+    shell = () if terminal.backend == "none" else (Terminal(terminal, named).tool(),)
+    return FunctionTools((*file_tools(workspace.read_dirs, named or {}), clock_tool(zone), *shell))

@@ -10,14 +10,16 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, BinaryIO
 
 from pydantic import Field
 
 from gateway.agent.tools.beneath import beneath
+from gateway.agent.tools.named import folder_of
 from gateway.agent.tools.page import MOST_LINES, page
 from gateway.agent.tools.workspace import INSIDE
 from gateway.errors import ToolError
@@ -25,6 +27,7 @@ from gateway.toolkit.function import Tool, tool
 from gateway.toolkit.limits import brief
 from gateway.types import Role, Turn
 
+NONE: Mapping[str, Path] = MappingProxyType({})
 READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 WHY = {
@@ -41,8 +44,8 @@ WHY = {
 }
 
 
-def file_tools(read_dirs: Sequence[Path] = ()) -> tuple[Tool, Tool]:
-    """Return read_file and write_file; `read_dirs` may be read besides the workspace."""
+def file_tools(read_dirs: Sequence[Path] = (), named: Mapping[str, Path] = NONE) -> tuple[Tool, Tool]:
+    """Return read_file and write_file; `read_dirs` may be read besides the workspace, and folders with a name."""
 
     @tool(parallel=True, repeatable=True, role=Role.MEMBER)
     def read_file(
@@ -59,7 +62,7 @@ def file_tools(read_dirs: Sequence[Path] = ()) -> tuple[Tool, Tool]:
             offset: The first line, counted from 1.
             limit: How many lines at most.
         """
-        root, inside = place(path, (_workspace(turn), *read_dirs))
+        root, inside = place(path, (_workspace(turn), *read_dirs), named)
         with naming(path), beneath(root, inside) as (folder, name), regular(folder, name) as file:
             return page(file, offset=offset, limit=limit)
 
@@ -89,7 +92,7 @@ def _workspace(turn: Turn) -> Path:
     return Path(turn.workspace)
 
 
-def place(path: str, roots: Sequence[Path]) -> tuple[Path, str]:
+def place(path: str, roots: Sequence[Path], named: Mapping[str, Path] = NONE) -> tuple[Path, str]:
     """Say beneath which of our folders, the workspace first, a path lies by its spelling, and its path there."""
     if not path.strip():
         raise ToolError("the path is empty")
@@ -98,8 +101,8 @@ def place(path: str, roots: Sequence[Path]) -> tuple[Path, str]:
     if not path.startswith("/"):
         return roots[0], path
     absolute = Path("/" + path.lstrip("/"))  # two slashes would be a root of their own
-    if absolute.is_relative_to(INSIDE):
-        return roots[0], str(absolute.relative_to(INSIDE))
+    if found := folder_of(absolute, {INSIDE: roots[0], **named}):
+        return found
     for root in roots:
         if absolute.is_relative_to(root):
             return root, str(absolute.relative_to(root))

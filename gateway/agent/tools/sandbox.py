@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from gateway.agent.tools.process import run
@@ -31,10 +31,11 @@ ALLOW = (
 
 
 class Bubblewrap:
-    """Runs shell commands in sandboxes of one kind."""
+    """Runs shell commands in sandboxes of one kind; folders with a name can be read in all of them."""
 
-    def __init__(self, *, network: bool) -> None:
+    def __init__(self, *, network: bool, named: Mapping[str, Path] | None = None) -> None:
         self._network = network
+        self._named = dict(named or {})
         self._works = False
 
     async def problem(self) -> str:
@@ -59,6 +60,8 @@ class Bubblewrap:
         """Return what runs the script in the workspace."""
         bind = "--bind" if writable else "--ro-bind"
         inside = [bind, str(workspace), INSIDE, "--chdir", INSIDE, "--setenv", "HOME", INSIDE]
+        for name, folder in self._named.items():
+            inside += ["--ro-bind-try", str(folder), name]
         return [*self._sandbox(), *inside, "--", shell(), "-c", script]
 
     def _sandbox(self) -> Iterator[str]:

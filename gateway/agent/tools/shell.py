@@ -6,6 +6,7 @@ runs none, and what to do about it. For owners only.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -40,9 +41,9 @@ class TerminalSettings(BaseModel):
 class Terminal:
     """The terminal of all sessions: each call is a sandbox of its own, in the turn's workspace."""
 
-    def __init__(self, settings: TerminalSettings) -> None:
+    def __init__(self, settings: TerminalSettings, named: Mapping[str, Path] | None = None) -> None:
         self._settings = settings
-        self._sandbox = Bubblewrap(network=settings.network)
+        self._sandbox = Bubblewrap(network=settings.network, named=named)
 
     async def problem(self) -> str:
         """Say why no command can run here and what to do, or ""; for the tool and for doctor."""

@@ -14,6 +14,7 @@ from functools import partial
 from sqlalchemy import Connection, select, update
 from sqlalchemy import func as sql
 
+from gateway.sessions.keys import agent_of
 from gateway.storage import words
 from gateway.storage.database import Database
 from gateway.storage.tables import messages, sessions
@@ -98,20 +99,24 @@ def _scopes(connection: Connection, ids: Sequence[int]) -> dict[int, int]:
     """
     Return the number under which each message stands in the index.
 
-    All sessions of one person alone share a number, every other session has its own. It is the id of the first message
-    that was indexed under it, and for ever: who is told the number decides who finds the message.
+    All sessions of one person alone with one agent share a number, every other session has its own. It is the id of
+    the first message that was indexed under it, and for ever: who is told the number decides who finds the message.
     """
-    query = select(sessions.c.id, sessions.c.person, sessions.c.scope, sql.min(messages.c.id).label("first"))
+    query = select(
+        sessions.c.id, sessions.c.person, sessions.c.scope, sessions.c.lane, sql.min(messages.c.id).label("first")
+    )
     query = query.join(messages, messages.c.session_id == sessions.c.id).where(messages.c.id.in_(ids))
     rows = connection.execute(query.group_by(sessions.c.id).order_by(sessions.c.id)).all()
-    known = {row.id: row.scope or _number(connection, row.id, row.person, row.first) for row in rows}
+    known = {row.id: row.scope or _number(connection, row.id, row.person, row.lane, row.first) for row in rows}
     of = select(messages.c.id, messages.c.session_id).where(messages.c.id.in_(ids))
     return {row.id: known[row.session_id] for row in connection.execute(of)}
 
 
-def _number(connection: Connection, session: str, person: str, first: int) -> int:
+def _number(connection: Connection, session: str, person: str, lane: str, first: int) -> int:
     """Give a session its number, unless somebody else who indexes has just done so."""
-    mine = select(sql.min(sessions.c.scope)).where(sessions.c.person == person, sessions.c.scope > 0)
+    mine = select(sql.min(sessions.c.scope)).where(
+        sessions.c.person == person, sessions.c.scope > 0, sessions.c.lane.startswith(agent_of(lane), autoescape=True)
+    )
     number = (connection.execute(mine).scalar() if person else None) or first
     here = sessions.c.id == session
     connection.execute(update(sessions).where(here, sessions.c.scope == 0).values(scope=number))

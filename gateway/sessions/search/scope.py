@@ -2,7 +2,8 @@
 Which sessions somebody may search: those they took part in. In: who asks, and where. Out: a condition on sessions.
 
 A conversation in which several people speak answers before all of them, and any of them may have put the words into the
-model's mouth: there only what was said in that chat is searched, as far as who asks took part in it.
+model's mouth: there only what was said in that chat is searched, as far as who asks took part in it. What was said to
+another profile was said to somebody else.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, and_, or_, select, true
 
-from gateway.sessions.keys import is_of_one
+from gateway.sessions.keys import agent_of, is_of_one
 from gateway.storage.tables import identities, participants, sessions
 from gateway.types import ChatType
 
@@ -32,9 +33,13 @@ Scope = Asking | None
 
 
 def within(scope: Scope) -> ColumnElement[bool]:
-    """Return the condition that a row of `sessions` is of the scope."""
+    """Return the condition that a row of `sessions` is of the scope: every profile is an agent of its own."""
     if scope is None:
         return true()
+    return and_(sessions.c.lane.startswith(agent_of(scope.lane), autoescape=True), _taken_part(scope))
+
+
+def _taken_part(scope: Asking) -> ColumnElement[bool]:
     accounts = select(identities.c.account).where(identities.c.person == scope.person)
     took_part = select(participants.c.session_id).where(participants.c.account.in_(accounts))
     shared = and_(sessions.c.person == "", or_(sessions.c.id.in_(took_part), sessions.c.id == scope.session_id))

@@ -22,8 +22,8 @@ from gateway.delivery import outbox
 from gateway.delivery.outbox import Shown
 from gateway.sessions import compressions
 from gateway.sessions.compressions import Divider
-from gateway.sessions.keys import private_key
 from gateway.storage.database import Database
+from gateway.types import SessionKey
 from gateway.web.chat.adapter import address_of
 from gateway.web.chat.markdown import to_html
 
@@ -105,12 +105,11 @@ class Summary(BaseModel):
     html: str
 
 
-async def read(database: Database, visitor: str, limit: int = SHOWN) -> Conversation:
-    """Read the newest messages of a browser's conversation."""
+async def read(database: Database, visitor: str, key: SessionKey, limit: int = SHOWN) -> Conversation:
+    """Read the newest messages of a browser's conversation, which has this key."""
     address = address_of(visitor)
 
     def rows(connection: Connection) -> tuple[list[Spoken], list[Shown], str | None, list[Divider]]:
-        key = private_key(address)
         return (
             reports.spoken(connection, key, limit),
             outbox.shown(connection, str(address), limit),
@@ -122,10 +121,9 @@ async def read(database: Database, visitor: str, limit: int = SHOWN) -> Conversa
     return merge(spoken, shown, live, limit, dividers)
 
 
-async def read_summary(database: Database, visitor: str, number: int) -> Summary | None:
+async def read_summary(database: Database, key: SessionKey, number: int) -> Summary | None:
     """Read what stands for compressed messages of a browser's conversation; None where there is no such summary."""
-    key = str(private_key(address_of(visitor)))
-    found = await database.read(lambda connection: compressions.summary_of(connection, key, number))
+    found = await database.read(lambda connection: compressions.summary_of(connection, str(key), number))
     return Summary(html=await html(unmarked(found))) if found else None
 
 

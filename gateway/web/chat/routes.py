@@ -68,20 +68,21 @@ def chat_router() -> APIRouter:
             raise HTTPException(503, CLOSING)
         written = _written(await _body(request))
         await site.chat.say(visitor.id, written.id, written.text)
-        return await conversation.end(await conversation.read(site.database, visitor.id, END))
+        said = await conversation.read(site.database, visitor.id, site.lane(visitor.id), END)
+        return await conversation.end(said)
 
     @router.get("/chat/conversation", response_model_exclude_none=True)
     async def show_conversation(
         site: Here, visitor: Known, limit: Annotated[int, Query(ge=1, le=MOST)] = SHOWN
     ) -> Update:
         """Return the newest messages of this browser's conversation."""
-        found = await conversation.read(site.database, visitor.id, limit)
-        return await conversation.whole(found, site.model())
+        found = await conversation.read(site.database, visitor.id, site.lane(visitor.id), limit)
+        return await conversation.whole(found, site.model(visitor.id))
 
     @router.get("/chat/summaries/{number}")
     async def show_summary(site: Here, visitor: Known, number: Annotated[int, Path(ge=1, lt=2**63)]) -> Summary:
         """Return what the model reads in place of messages that were compressed, for the divider with this number."""
-        found = await conversation.read_summary(site.database, visitor.id, number)
+        found = await conversation.read_summary(site.database, site.lane(visitor.id), number)
         if found is None:
             raise HTTPException(404, GONE)
         return found

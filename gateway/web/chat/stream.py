@@ -72,14 +72,17 @@ class Page:
                 await self._tell(await mailbox.take(BUSY_SECONDS if self._shown.working else IDLE_SECONDS))
 
     async def _begin(self) -> None:
-        self._shown = await conversation.read(self._site.database, self._visitor)
+        self._shown = await self._read()
         self._live = self._shown.live
-        await self._send(await conversation.whole(self._shown, self._site.model()))
+        await self._send(await conversation.whole(self._shown, self._site.model(self._visitor)))
+
+    async def _read(self) -> Conversation:
+        return await conversation.read(self._site.database, self._visitor, self._site.lane(self._visitor))
 
     async def _tell(self, news: News | None) -> None:
         update, live = Update(), self._live
         if news is None or news.changed:
-            now = await conversation.read(self._site.database, self._visitor)
+            now = await self._read()
             update, live = await conversation.changes(self._shown, now), now.live
             self._shown = now
         if news and news.live is not None:

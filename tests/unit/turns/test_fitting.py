@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from gateway.agent.context.compressor import Compressor
 from gateway.agent.context.settings import CompressionSettings
+from gateway.agent.prompt.prompt import Prompt
 from gateway.contracts.context import Compressed, Order, Past, Row
 from gateway.contracts.tool import ToolSpec
 from gateway.llm.tokens.messages import CALL, MESSAGE, TOOLS, estimate
 from gateway.messages import Message
 from gateway.sessions.whose import Whose
 from gateway.turns.fitting import Fitting
-from gateway.types import Event, Turn
+from gateway.types import Turn
 from tests.fakes.counting import CountingModel
 from tests.fakes.model import DrivenModel
 
@@ -27,7 +28,7 @@ async def nothing(turn: Turn, messages: Sequence[Message]) -> str:
     return ""
 
 
-async def same(event: Event, whose: Whose, prompt: str) -> str:
+async def same(notes: str, prompt: Prompt) -> Prompt:
     return prompt
 
 

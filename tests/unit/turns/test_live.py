@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from gateway.agent.prompt.prompt import Prompt
 from gateway.contracts.context import Row
 from gateway.messages import Message, ToolCall
 from gateway.sessions.store import Stored
@@ -39,13 +40,13 @@ def test_bytes_are_those_of_the_texts_as_they_are_stored(message: Message, size:
 def test_a_session_that_is_filled_anew_forgets_what_it_held() -> None:
     live = session()
     live.conversation.add([Message("user", "x" * 1000)])
-    live.begin("", 1)
+    live.begin(Prompt(), 1)
     assert (live.history, live.bytes) == ([], 0)
 
 
 def test_a_turn_makes_it_longer_by_what_was_said() -> None:
     live = session()
-    live.begin("prompt", 1)
+    live.begin(Prompt("prompt"), 1)
     said = [Message("user", "hello"), Message("assistant", "hi")]
     live.conversation.add(said)
     assert live.history == said

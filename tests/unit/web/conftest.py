@@ -83,7 +83,7 @@ async def open_office(home: Path) -> AsyncIterator[Office]:
             version="1.2.3",
             commit="abc",
             owner_token="once-only",
-            model=lambda: ("tiny", True),
+            model=lambda _: ("tiny", True),
             chat=chat,
         )
         office = Office(database, hints, chat, site)

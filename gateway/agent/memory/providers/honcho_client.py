@@ -21,7 +21,7 @@ from cachetools import LRUCache
 from pydantic import ValidationError
 
 from gateway.agent.memory.providers.service import Missing, Place
-from gateway.agent.memory.scopes import HOME
+from gateway.agent.memory.scopes import is_home
 from gateway.contracts.memory import Scope
 from gateway.contracts.resource import Resource
 from gateway.errors import ToolError
@@ -57,10 +57,10 @@ class Names:
     ai_peer: str = "hermes"
 
     def user(self, owner: str) -> str:
-        return self.peer if self.peer and owner == str(HOME) else resource(owner.replace(":", "-", 1), owner)
+        return self.peer if self.peer and is_home(owner) else resource(owner.replace(":", "-", 1), owner)
 
     def ai(self, owner: str) -> str:
-        return self.ai_peer if self.peer and owner == str(HOME) else resource(self.ai_peer, "ai", owner)
+        return self.ai_peer if self.peer and is_home(owner) else resource(self.ai_peer, "ai", owner)
 
     def session(self, scope: Scope, successor: int) -> str:
         turn = (str(successor),) if successor else ()

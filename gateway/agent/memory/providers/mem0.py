@@ -27,7 +27,7 @@ from gateway.agent.memory.providers.mem0_api import Mem0Api, Memory, PlatformApi
 from gateway.agent.memory.providers.mem0_local import LocalApi, local_config
 from gateway.agent.memory.providers.offered import Arguments, offer, read
 from gateway.agent.memory.providers.service import Place, Service
-from gateway.agent.memory.scopes import HOME
+from gateway.agent.memory.scopes import is_home
 from gateway.contracts.memory import MemoryProvider, Scope
 from gateway.contracts.tool import ToolSpec
 from gateway.errors import ConfigError, ToolError
@@ -85,7 +85,7 @@ class Mem0(MemoryProvider):
     name = "mem0"
 
     def __init__(self, api: Mem0Api, *, home_user: str = "", rerank: bool = False) -> None:
-        self._api, self._home_user, self._rerank = api, home_user or str(HOME), rerank
+        self._api, self._home_user, self._rerank = api, home_user, rerank
 
     async def __aenter__(self) -> Self:
         await self._api.__aenter__()
@@ -161,7 +161,7 @@ class Mem0(MemoryProvider):
 
     def _user(self, scope: Scope) -> str:
         """Name an owner at Mem0, which takes no whitespace and reads ``*`` as everybody."""
-        if scope.owner == str(HOME):
+        if self._home_user and is_home(scope.owner):
             return self._home_user
         if USER.fullmatch(scope.owner):
             return scope.owner
@@ -172,7 +172,7 @@ def create(given: Given) -> Mem0:
     """Make the provider as the settings, mem0.json and the variables ``MEM0_…`` say."""
     settings = given.settings.mem0
     user = given.find(settings.user_id, "user_id", "MEM0_USER_ID")
-    if re.match(r"home$|person:|chat:|sha256:", user) or not re.fullmatch(r"[\x21-\x29\x2b-\x7e]*", user):
+    if re.match(r"home$|person:|chat:|profile:|sha256:", user) or not re.fullmatch(r"[\x21-\x29\x2b-\x7e]*", user):
         raise ConfigError("memory.mem0.user_id: may not hold blanks or *, nor be the name of one of our owners")
     return Mem0(_api(given), home_user=user, rerank=settings.rerank or given.file.get("rerank") is True)
 

@@ -16,6 +16,7 @@ from gateway.agent.context.meter import Meter
 from gateway.agent.context.settings import CompressionSettings
 from gateway.agent.history import repair
 from gateway.agent.loop import Agent, Work
+from gateway.agent.prompt.prompt import Prompt
 from gateway.contracts.context import Compressed, ContextEngine, Record, Row, View
 from gateway.contracts.model import Model
 from gateway.contracts.tool import Tools
@@ -28,7 +29,7 @@ from tests.fakes.counting import CountingModel
 
 PARAGRAPH = "The letter about the tax form says that the second page has to be filled in again, and by hand. " * 30
 """About 650 tokens."""
-PROMPT = "You are a helpful assistant."
+PROMPT = Prompt("You are a helpful assistant.")
 ORIGIN = Address(platform="fake", account="", chat="ann")
 
 
@@ -53,7 +54,7 @@ class Rows:
         hidden = frozenset[int]().union(*(view.hidden for view in self.views))
         return [(row.id, row.message.call_id) for row in self.said if row.id > after and row.id not in hidden]
 
-    async def keep(self, record: Record, done: Compressed | None, guards: Guards, prompt: str) -> None:
+    async def keep(self, record: Record, done: Compressed | None, guards: Guards, prompt: Prompt) -> None:
         self.records.append(record)
         self.views += [done.view] if done is not None else []
         self.guards = packed(guards)
@@ -108,7 +109,7 @@ class Talk:
     async def _nothing(self, said: Sequence[Message]) -> str:
         return ""
 
-    async def _same(self, prompt: str) -> str:
+    async def _same(self, prompt: Prompt) -> Prompt:
         return prompt
 
     async def say(self, text: str, resumed: Sequence[Message] = ()) -> Finished:

@@ -11,6 +11,7 @@ from gateway.agent.context.meter import Meter
 from gateway.agent.context.settings import CompressionSettings
 from gateway.agent.context.standing import standing
 from gateway.agent.context.threshold import explained, threshold
+from gateway.agent.prompt.prompt import Prompt
 from gateway.contracts.context import Row
 from gateway.contracts.tool import ToolSpec
 from gateway.llm.tokens.calibration import Calibrations
@@ -34,7 +35,7 @@ def measure(calibrations: Calibrations | None = None) -> Measure:
 
 
 def test_every_message_is_counted_with_its_kind_and_all_together_are_the_request() -> None:
-    filled = measure().fill("Be kind.", ROWS)
+    filled = measure().fill(Prompt("Be kind."), ROWS)
     request = [Message("system", f"Be kind.\n\n{NOTE}"), *(row.message for row in ROWS)]
     assert filled.total == sum(map(estimate, request)) + estimate_tools(SPECS)
     assert [share.number for share in (filled.tools, filled.people, filled.answers, filled.results)] == [1, 1, 2, 1]
@@ -42,7 +43,7 @@ def test_every_message_is_counted_with_its_kind_and_all_together_are_the_request
 
 
 def test_of_an_empty_conversation_only_prompt_and_tools_count() -> None:
-    filled = measure().fill("Be kind.", [])
+    filled = measure().fill(Prompt("Be kind."), [])
     assert filled.people == filled.answers == filled.results == Share(0, 0)
     assert filled.total == estimate(Message("system", "Be kind.")) + estimate_tools(SPECS)
 
@@ -51,7 +52,7 @@ def test_what_the_endpoint_counts_corrects_every_figure() -> None:
     known = Calibrations()
     for _ in range(50):
         known.learn("driven", 1_000, Usage(prompt=2_000))
-    plain, corrected = measure().fill("Be kind.", ROWS), measure(known).fill("Be kind.", ROWS)
+    plain, corrected = measure().fill(Prompt("Be kind."), ROWS), measure(known).fill(Prompt("Be kind."), ROWS)
     assert 1.9 < corrected.total / plain.total < 2.1
 
 
