@@ -21,6 +21,7 @@ from bench.house import ENVIRONMENT, Running, fdatasync_ms, home, model_settings
 from bench.notes import notes_one, notes_processes
 from bench.scan import threat_scan
 from bench.search import search_postgres, search_sqlite
+from bench.skills import skills
 from bench.tokens import token_estimate
 from gateway.agent.context.compressor import Compressor
 from gateway.agent.context.meter import Meter
@@ -294,5 +295,6 @@ MEASURES: dict[str, Callable[[], Awaitable[Figures]]] = {
         compress,
         search_sqlite,
         search_postgres,
+        skills,
     )
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from gateway.agent.skills.skill import About
+from gateway.agent.skills.skill import Conditions
 
 SYSTEMS = {
     "linux": "linux",
@@ -36,17 +36,17 @@ class Audience:
     environments: frozenset[str] = frozenset()
     names_only: frozenset[str] = frozenset()
 
-    def fits(self, about: About) -> bool:
+    def fits(self, conditions: Conditions) -> bool:
         """Say whether a skill is of use here."""
-        systems = {SYSTEMS[one] for one in about.platforms if one in SYSTEMS}
+        systems = {SYSTEMS[one] for one in conditions.platforms if one in SYSTEMS}
         if systems and self.system not in systems:
             return False
-        places = ENVIRONMENTS.intersection(about.environments)
+        places = ENVIRONMENTS.intersection(conditions.environments)
         if places and places.isdisjoint(self.environments):
             return False
         return (
-            self.tools.issuperset(about.requires_tools)
-            and self.toolsets.issuperset(about.requires_toolsets)
-            and self.tools.isdisjoint(about.fallback_for_tools)
-            and self.toolsets.isdisjoint(about.fallback_for_toolsets)
+            self.tools.issuperset(conditions.requires_tools)
+            and self.toolsets.issuperset(conditions.requires_toolsets)
+            and self.tools.isdisjoint(conditions.fallback_for_tools)
+            and self.toolsets.isdisjoint(conditions.fallback_for_toolsets)
         )

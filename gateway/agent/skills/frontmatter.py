@@ -15,7 +15,7 @@ MOST_CHARS = 16_000
 MOST_BRACKETS = 200
 """More of them than that are a trap: the reader's time is quadratic in how deep they are."""
 
-_HEAD = re.compile(r"---[ ]*\n(.*?)(?:^(?:---|\.\.\.)[ ]*(?:\n|\Z))", re.DOTALL | re.MULTILINE)
+_END = re.compile(r"\n(?:---|\.\.\.) *(?:\n|\Z)")
 _KEY = re.compile(r"^(name|description|version)[ \t]*:[ \t]*(.*)$", re.MULTILINE)
 _WRONG = (
     YAMLError,
@@ -43,15 +43,24 @@ def read_front(text: str) -> Front:
     """Read a text, with its newlines as ``\\n``, that may begin with front matter."""
     if not text.startswith("---"):
         return Front(body=text, there=False)
-    match = _HEAD.match(text)
-    if match is None:
+    parts = _cut(text)
+    if parts is None:
         first = text.partition("\n")[2][:MOST_CHARS]
         return Front(_rescued(first), text, "its front matter has no end (a line ---)")
-    head, body = match[1], text[match.end() :]
+    head, body = parts
     values = plain(head)
     if values is not None:
         return Front(values, body)
     return _read(head, body)
+
+
+def _cut(text: str) -> tuple[str, str] | None:
+    """Part a text at the first line that ends a head; None where there is none."""
+    start = text.find("\n") + 1
+    if text[:start].rstrip() != "---":
+        return None
+    match = _END.search(text, start - 1)
+    return (text[start : match.start() + 1], text[match.end() :]) if match else None
 
 
 def _read(head: str, body: str) -> Front:

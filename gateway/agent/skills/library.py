@@ -255,7 +255,7 @@ def _enabled(
 
 def _visible(catalog: Catalog, audience: Audience, platform_disabled: Mapping[str, frozenset[str]]) -> dict[str, Skill]:
     labels = _enabled(catalog.labels, audience, platform_disabled)
-    return {label: skill for label, skill in labels.items() if audience.fits(skill.about)}
+    return {label: skill for label, skill in labels.items() if audience.fits(skill.about.conditions)}
 
 
 def _by_path(skill: Skill, name: str) -> bool:

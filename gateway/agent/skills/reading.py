@@ -8,12 +8,24 @@ from pathlib import Path
 
 from gateway.agent.skills.frontmatter import Front, read_front
 from gateway.agent.skills.plain import Value
-from gateway.agent.skills.skill import DESCRIPTION_CHARS, NAME_CHARS, NOTHING, About, ConfigItem, Skill, Source
+from gateway.agent.skills.skill import (
+    ANYBODY,
+    DESCRIPTION_CHARS,
+    NAME_CHARS,
+    NOTHING,
+    About,
+    Conditions,
+    ConfigItem,
+    Skill,
+    Source,
+)
 from gateway.agent.skills.words import as_name, one_line
 from gateway.types import clean
 
 MOST_ITEMS = 64
 _WORD_CHARS = 128
+_OF_SYSTEMS = ("platforms", "environments")
+_OF_TOOLS = ("requires_tools", "requires_toolsets", "fallback_for_tools", "fallback_for_toolsets")
 _HEADING = re.compile(r"\s*(?:#|---|===|```|<!--)")
 
 
@@ -87,16 +99,18 @@ def _about(values: dict[str, Value]) -> About:
         version=one_line(_text(values.get("version")) or _text(metadata.get("version")), _WORD_CHARS),
         tags=_words(ours.get("tags") or values.get("tags")),
         related=_words(ours.get("related_skills") or values.get("related_skills")),
-        platforms=tuple(word.lower() for word in _words(values.get("platforms"))),
-        environments=tuple(word.lower() for word in _words(values.get("environments"))),
-        requires_tools=_words(ours.get("requires_tools")),
-        requires_toolsets=_words(ours.get("requires_toolsets")),
-        fallback_for_tools=_words(ours.get("fallback_for_tools")),
-        fallback_for_toolsets=_words(ours.get("fallback_for_toolsets")),
+        conditions=_conditions(values, ours),
         variables=_together(_words(needs.get("env_vars")), _names(values.get("required_environment_variables"))),
         commands=_words(needs.get("commands")),
         config=_config(ours.get("config")),
     )
+
+
+def _conditions(values: dict[str, Value], ours: dict[str, Value]) -> Conditions:
+    if values.keys().isdisjoint(_OF_SYSTEMS) and ours.keys().isdisjoint(_OF_TOOLS):
+        return ANYBODY
+    systems = (tuple(word.lower() for word in _words(values.get(key))) for key in _OF_SYSTEMS)
+    return Conditions(*systems, *(_words(ours.get(key)) for key in _OF_TOOLS))
 
 
 def _mapping(value: Value | None) -> dict[str, Value]:

@@ -34,22 +34,32 @@ class ConfigItem:
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class Conditions:
     """
-    What the front matter says besides name and description.
+    For whom a skill is: for turns that have all of the `requires_…`, and none of the `fallback_for_…`.
 
-    A skill is for turns that have all of `requires_tools` and `requires_toolsets`, and none of the `fallback_for_…`.
+    `platforms` are operating systems.
     """
 
-    version: str = ""
-    tags: tuple[str, ...] = ()
-    related: tuple[str, ...] = ()
     platforms: tuple[str, ...] = ()
     environments: tuple[str, ...] = ()
     requires_tools: tuple[str, ...] = ()
     requires_toolsets: tuple[str, ...] = ()
     fallback_for_tools: tuple[str, ...] = ()
     fallback_for_toolsets: tuple[str, ...] = ()
+
+
+ANYBODY = Conditions()
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What the front matter says besides name and description."""
+
+    version: str = ""
+    tags: tuple[str, ...] = ()
+    related: tuple[str, ...] = ()
+    conditions: Conditions = ANYBODY
     variables: tuple[str, ...] = ()
     """Names of environment variables it needs."""
     commands: tuple[str, ...] = ()

@@ -9,13 +9,13 @@ Without that an entry is another program's and read anew. Blocking.
 from __future__ import annotations
 
 import logging
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from gateway.agent.skills.skill import NOTHING, About, ConfigItem, Skill, Source
+from gateway.agent.skills.skill import ANYBODY, NOTHING, About, Conditions, ConfigItem, Skill, Source
 from gateway.agent.skills.stored import put
 from gateway.agent.skills.walk import Stamp, read
 from gateway.errors import ToolError
@@ -25,7 +25,6 @@ log = logging.getLogger(__name__)
 NAME = ".skills_prompt_snapshot.json"
 VERSION = 1
 MOST_BYTES = 32 * 1024 * 1024
-_FIELDS = tuple(field.name for field in fields(About))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +82,22 @@ def _skill(entry: Any, root: Path) -> Skill:
 
 
 def _about(own: Any) -> About:
-    values: dict[str, Any] = {}
-    for name, value in own.items():
-        if name == "version":
-            values[name] = _text(value)
-        elif name == "config":
-            values[name] = tuple(ConfigItem(*map(_text, item)) for item in value)
-        else:
-            values[name] = _words(value)
-    return About(**values)
+    return About(
+        _text(own.get("version", "")),
+        _words(own.get("tags", ())),
+        _words(own.get("related", ())),
+        Conditions(**{name: _words(words) for name, words in own["conditions"].items()})
+        if "conditions" in own
+        else ANYBODY,
+        _words(own.get("variables", ())),
+        _words(own.get("commands", ())),
+        tuple(ConfigItem(*map(_text, item)) for item in own["config"]) if "config" in own else (),
+    )
 
 
 def _words(value: Any) -> tuple[str, ...]:
+    if value == ():
+        return ()
     if type(value) is not list:
         raise TypeError("not a list")
     return tuple(map(_text, value))
@@ -114,24 +117,34 @@ def _stamp(value: Any) -> Stamp:
 
 
 def _entry(skill: Skill) -> dict[str, object]:
-    about = skill.about
     own: dict[str, object] = {"path": skill.path}
-    if about is not NOTHING:
-        said = {name: value for name in _FIELDS if (value := getattr(about, name))}
-        own["about"] = said | {"config": [astuple(item) for item in about.config]} if about.config else said
+    if skill.about is not NOTHING:
+        own["about"] = _said(skill.about)
     if skill.problem:
         own["problem"] = skill.problem
+    conditions = skill.about.conditions
     return {
         "skill_name": skill.path.rpartition("/")[2] or skill.name,
         "category": skill.category,
         "frontmatter_name": skill.name,
         "description": skill.description,
-        "platforms": about.platforms,
+        "platforms": conditions.platforms,
         "conditions": {
-            "requires_tools": about.requires_tools,
-            "requires_toolsets": about.requires_toolsets,
-            "fallback_for_tools": about.fallback_for_tools,
-            "fallback_for_toolsets": about.fallback_for_toolsets,
+            "requires_tools": conditions.requires_tools,
+            "requires_toolsets": conditions.requires_toolsets,
+            "fallback_for_tools": conditions.fallback_for_tools,
+            "fallback_for_toolsets": conditions.fallback_for_toolsets,
         },
         "hermes_gateway": own,
     }
+
+
+def _said(about: About) -> dict[str, object]:
+    """Return what is not as it is where nothing is said."""
+    words = ("version", "tags", "related", "variables", "commands")
+    said = {name: value for name in words if (value := getattr(about, name))}
+    if about.conditions is not ANYBODY:
+        said["conditions"] = asdict(about.conditions)
+    if about.config:
+        said["config"] = [astuple(item) for item in about.config]
+    return said

@@ -11,7 +11,7 @@ from gateway.agent.skills.audience import Audience
 from gateway.agent.skills.index import MOST_TOKENS, render
 from gateway.agent.skills.library import Library
 from gateway.agent.skills.page import Listed
-from gateway.agent.skills.skill import About, Skill
+from gateway.agent.skills.skill import Conditions, Skill
 from gateway.llm.tokens.text import estimate_text
 from tests.unit.agent.skills.folders import AUTHORS, READERS, Clock, put_skill
 
@@ -153,26 +153,26 @@ def test_categories_can_be_told_in_brief() -> None:
 
 
 @pytest.mark.parametrize(
-    ("about", "audience", "seen"),
+    ("conditions", "audience", "seen"),
     [
-        (About(), READERS, True),
-        (About(requires_tools=("terminal",)), READERS, False),
-        (About(requires_tools=("skill_view",)), READERS, True),
-        (About(requires_toolsets=("web",)), READERS, False),
-        (About(requires_toolsets=("web",)), replace(READERS, toolsets=frozenset({"web"})), True),
-        (About(fallback_for_tools=("skill_view",)), READERS, False),
-        (About(fallback_for_tools=("web_search",)), READERS, True),
-        (About(fallback_for_toolsets=("web",)), replace(READERS, toolsets=frozenset({"web"})), False),
-        (About(platforms=("macos",)), replace(READERS, system="linux"), False),
-        (About(platforms=("darwin", "linux")), replace(READERS, system="linux"), True),
-        (About(platforms=("claude-code",)), replace(READERS, system="linux"), True),
-        (About(environments=("docker",)), READERS, False),
-        (About(environments=("docker", "s6")), replace(READERS, environments=frozenset({"s6"})), True),
-        (About(environments=("mine",)), READERS, True),
+        (Conditions(), READERS, True),
+        (Conditions(requires_tools=("terminal",)), READERS, False),
+        (Conditions(requires_tools=("skill_view",)), READERS, True),
+        (Conditions(requires_toolsets=("web",)), READERS, False),
+        (Conditions(requires_toolsets=("web",)), replace(READERS, toolsets=frozenset({"web"})), True),
+        (Conditions(fallback_for_tools=("skill_view",)), READERS, False),
+        (Conditions(fallback_for_tools=("web_search",)), READERS, True),
+        (Conditions(fallback_for_toolsets=("web",)), replace(READERS, toolsets=frozenset({"web"})), False),
+        (Conditions(platforms=("macos",)), replace(READERS, system="linux"), False),
+        (Conditions(platforms=("darwin", "linux")), replace(READERS, system="linux"), True),
+        (Conditions(platforms=("claude-code",)), replace(READERS, system="linux"), True),
+        (Conditions(environments=("docker",)), READERS, False),
+        (Conditions(environments=("docker", "s6")), replace(READERS, environments=frozenset({"s6"})), True),
+        (Conditions(environments=("mine",)), READERS, True),
     ],
 )
-def test_conditions_say_for_whom_a_skill_is(about: About, audience: Audience, seen: bool) -> None:
-    assert audience.fits(about) is seen
+def test_conditions_say_for_whom_a_skill_is(conditions: Conditions, audience: Audience, seen: bool) -> None:
+    assert audience.fits(conditions) is seen
 
 
 def test_a_library_keeps_what_it_rendered_until_something_changes(tmp_path: Path) -> None:

@@ -59,11 +59,11 @@ def test_everything_the_reference_knows_is_read() -> None:
     assert not found.problem
     about = found.about
     assert about.version == "1.2.0"
-    assert (about.platforms, about.environments) == (("macos", "linux"), ("docker",))
+    assert (about.conditions.platforms, about.conditions.environments) == (("macos", "linux"), ("docker",))
     assert (about.variables, about.commands) == (("TOKEN", "API_KEY"), ("git", "kubectl"))
     assert (about.tags, about.related) == (("ops", "cloud"), ("rollback",))
-    assert (about.requires_tools, about.requires_toolsets) == (("terminal",), ("shell",))
-    assert (about.fallback_for_tools, about.fallback_for_toolsets) == (("web",), ("browser",))
+    assert (about.conditions.requires_tools, about.conditions.requires_toolsets) == (("terminal",), ("shell",))
+    assert (about.conditions.fallback_for_tools, about.conditions.fallback_for_toolsets) == (("web",), ("browser",))
     assert about.config == (ConfigItem("deploy.region", "Where", "eu", "Which region"),)
 
 
@@ -129,7 +129,7 @@ def test_aliases_that_multiply_are_not_followed() -> None:
     found = skill(f"---\nname: n\ndescription: d\nplatforms: *i\n{bomb}---\n".replace("platforms: *i\n", ""))
     assert found.name == "n"
     found = skill(f"---\n{bomb}name: *i\ndescription: *i\nplatforms: *i\n---\nDo.\n", "x/y")
-    assert (found.name, found.description, found.about.platforms) == ("y", "Do.", ())
+    assert (found.name, found.description, found.about.conditions.platforms) == ("y", "Do.", ())
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def broken(kept: Any, path: str, value: Any) -> bytes:
         ("skills.0.hermes_gateway.path", "../../etc"),
         ("skills.0.hermes_gateway.about", {"tags": "abc"}),
         ("skills.0.hermes_gateway.about", {"tags": [1]}),
-        ("skills.0.hermes_gateway.about", {"root": "/"}),
+        ("skills.0.hermes_gateway.about", {"conditions": {"root": []}}),
         ("skills.0.hermes_gateway.about", {"config": [["a", "b", "c", "d", "e"]]}),
         ("skills.0.hermes_gateway.about", []),
         ("skills.0.frontmatter_name", ["a"]),
