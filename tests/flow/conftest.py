@@ -13,6 +13,7 @@ import pytest
 
 from gateway.access.policy import Rules
 from gateway.agent.context.compressor import Compressor
+from gateway.agent.skills.library import Library
 from gateway.app.gateway import Gateway
 from gateway.app.process import Duties, Mind, Plan, Profile
 from gateway.contracts.context import ContextEngine
@@ -50,6 +51,8 @@ class House:
     reviewer: DrivenModel | None = None
     writers: list[Model] = field(default_factory=list)
     """Models that write summaries before the one that answers."""
+    skills: bool = False
+    """Let the agent have the skills of its home."""
     engine: Callable[[], ContextEngine] | None = None
     """Makes the context engines; None for the one that comes along."""
 
@@ -108,6 +111,7 @@ class House:
             workspace=lambda session, address: self.plans[0].home,
             names=lambda: sorted(name for name in self.models if name),
             provider=lambda: self.provider,
+            library=Library(self.plans[0].home) if self.skills else None,
             reviews=lambda: self.reviewer,
             engine=self.engine or (lambda: Compressor(self.plans[0].main.compression, Redactor(), search=True)),
             writers=lambda name: [*self.writers, self.models.get(name, self.model)],
