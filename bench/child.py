@@ -51,7 +51,7 @@ async def main(home: Path) -> None:
             metrics=gateway.metrics,
             stopping=asyncio.Event(),
             version="bench",
-            model=lambda: ("bench", False),
+            model=lambda _: ("bench", False),
             hooks=hooks_of(gateway),
         )
         async with asyncio.TaskGroup() as group:

@@ -90,7 +90,8 @@ def test_a_home_with_an_endpoint_is_not_given_the_gateways_key(read: Read, coder
 def test_variables_of_a_profile_are_its_own_before_they_are_the_environments(read: Read, coder: Path) -> None:
     (coder / ".env").write_text("OPENAI_API_KEY=secret-of-the-coder\nLIMIT=500\n")
     (coder / "config.yaml").write_text(
-        "model: {base_url: 'http://${WHERE}/v1'}\nmemory: {memory_char_limit: '${LIMIT}', user_char_limit: '${USER_LIMIT}'}"
+        "model: {base_url: 'http://${WHERE}/v1'}\n"
+        "memory: {memory_char_limit: '${LIMIT}', user_char_limit: '${USER_LIMIT}'}"
     )
     environ = {"WHERE": "c", "LIMIT": "1", "USER_LIMIT": "700", "HERMES_GATEWAY__MEMORY__MEMORY_CHAR_LIMIT": "900"}
     config = read(RULES, environ=environ)
@@ -119,7 +120,7 @@ def test_a_soul_of_a_profile_is_its_own(read: Read, coder: Path, tmp_path: Path)
 def test_what_is_wrong_in_a_profile_is_said_with_its_name(wrong: Wrong, coder: Path) -> None:
     (coder / "config.yaml").write_text("agent:\n  max_turns: many\nmemroy: {}\n")
     assert wrong(RULES) == [
-        "coder/config.yaml:2:14: agent.max_turns: expected a whole number",
+        "coder/config.yaml:2:14: agent.max_turns: expects a whole number, got text",
         "coder/config.yaml:3:1: memroy: unknown key; did you mean memory?",
     ]
     (coder / "config.yaml").write_text("agent: [")
@@ -151,8 +152,8 @@ def test_two_homes_of_one_name_are_told_apart_by_nobody(wrong: Wrong, tmp_path: 
         (tmp_path / name).mkdir(parents=True)
     (line,) = wrong("profiles:\n- home: a/coder\n- home: b/coder\n")
     assert line == (
-        f"config.yaml:3:9: profiles.1.home: the profile of {tmp_path}/a/coder is called coder, too;"
-        " give one of the two folders another name"
+        f"config.yaml:3:9: profiles.1.home: {tmp_path}/a/coder is called coder, too, and profiles are told apart by that;"
+        " rename one of the folders"
     )
 
 
