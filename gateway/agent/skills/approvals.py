@@ -48,6 +48,11 @@ def waiting(connection: Connection) -> list[StagedSkill]:
     return [StagedSkill(row.id, row.summary, Change(**json.loads(row.payload)), row.person, row.origin) for row in rows]
 
 
+def forget(connection: Connection, person: str) -> int:
+    """Remove every change that a person's turn wanted, decided or not; return how many."""
+    return pending.forget(connection, SKILLS, "", person)
+
+
 class SkillApprovals:
     """The changes that wait in one home. Only an owner may be let near it."""
 

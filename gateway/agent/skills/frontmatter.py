@@ -70,6 +70,7 @@ def _read(head: str, body: str) -> Front:
         return Front(_rescued(head), body, "its front matter has too many brackets to be meant")
     reader = YAML(typ="base", pure=True)
     reader.allow_duplicate_keys = True
+    reader.composer.warn_double_anchors = False
     try:
         values = reader.load(head)
     except _WRONG as error:

@@ -2,8 +2,8 @@
 What lies in a folder of skills, and reading it. Blocking.
 
 In: a folder. Out: every SKILL.md below it with the time and size by which a change is seen, and every DESCRIPTION.md.
-A skill's own folder is not searched for more. Nothing is followed that leads out of the folder, and only regular files
-are opened.
+A skill's own folder is not searched for more, unless it is the folder of skills itself. Nothing is followed that leads
+out of the folder, and only regular files are opened.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self, TypeAlias
 
-from gateway.agent.skills.skill import CATEGORY_FILE, FILE
+from gateway.agent.skills.skill import CATEGORY_FILE, FILE, SUPPORT
 from gateway.agent.tools.beneath import FOLDER, beneath
 from gateway.errors import ToolError
 
@@ -53,8 +53,8 @@ def walk(root: Path) -> Walked:
         found.problems.append(f"{root}: {error.strerror}")
         return found
     try:
-        if not _is_skill(found, descriptor, "", root):
-            _Walk(root, found).into(descriptor, "", 0)
+        own = SUPPORT if _is_skill(found, descriptor, "", root) else ()
+        _Walk(root, found).into(descriptor, "", 0, leave=own)
     finally:
         os.close(descriptor)
     return found
@@ -141,20 +141,26 @@ class _Walk:
     def __init__(self, root: Path, found: Walked) -> None:
         self._root, self._found, self._folders = root, found, 0
 
-    def into(self, descriptor: int, above: str, depth: int) -> None:
-        """Look into a folder that is no skill itself. `above` is its path with a slash."""
+    def into(self, descriptor: int, above: str, depth: int, *, leave: Collection[str] = ()) -> None:
+        """Look into a folder, but for some names in it. `above` is its path with a slash."""
         self._folders += 1
-        with os.scandir(descriptor) as entries:
-            for entry in entries:
-                name = entry.name
-                if name[0] == "." or name in EXCLUDED:
-                    continue
-                if entry.is_dir(follow_symlinks=False):
-                    self._folder(descriptor, name, above, depth)
-                elif entry.is_symlink():
-                    self._link(name, above)
-                elif name == CATEGORY_FILE and entry.is_file(follow_symlinks=False):
-                    self._found.descriptions[above + name] = _stamp(entry.stat(follow_symlinks=False))
+        try:
+            with os.scandir(descriptor) as entries:
+                for entry in entries:
+                    if entry.name[0] != "." and entry.name not in EXCLUDED and entry.name not in leave:
+                        self._entry(entry, descriptor, above, depth)
+        except OSError as error:  # it goes away while it is looked at
+            self._found.problems.append(f"{above or self._root}: {error.strerror}")
+
+    def _entry(self, entry: os.DirEntry[str], descriptor: int, above: str, depth: int) -> None:
+        name = entry.name
+        if entry.is_dir(follow_symlinks=False):
+            self._folder(descriptor, name, above, depth)
+        elif entry.is_symlink():
+            _linked(self._found, self._root, f"{above}{name}")
+        elif name == CATEGORY_FILE and entry.is_file(follow_symlinks=False):
+            with suppress(FileNotFoundError):
+                self._found.descriptions[above + name] = _stamp(entry.stat(follow_symlinks=False))
 
     def _folder(self, descriptor: int, name: str, above: str, depth: int) -> None:
         path = f"{above}{name}"
@@ -179,10 +185,6 @@ class _Walk:
             self.into(inner, f"{path}/", depth + 1)
         finally:
             os.close(inner)
-
-    def _link(self, name: str, above: str) -> None:
-        """Take a link to a skill's folder within the same folder of skills; what else it leads to is not searched."""
-        _linked(self._found, self._root, f"{above}{name}")
 
 
 def _is_skill(found: Walked, descriptor: int, path: str, root: Path, name: str = ".") -> bool:

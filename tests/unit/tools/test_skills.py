@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from gateway.agent.skills import approvals
 from gateway.agent.skills.approvals import SkillApprovals
 from gateway.agent.skills.audience import Audience
 from gateway.agent.skills.change import Author, Change
@@ -72,9 +73,15 @@ class Bench:
 
 
 @pytest.fixture
-async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
-    async with open_database("sqlite:///state.db", tmp_path) as database:
-        yield Bench(tmp_path, database)
+def bench(tmp_path: Path) -> Bench:
+    """A home whose database is not open: only changes that wait need it."""
+    return Bench(tmp_path, open_database("sqlite:///state.db", tmp_path))
+
+
+@pytest.fixture
+async def keeping(bench: Bench) -> AsyncIterator[Bench]:
+    async with bench.database:
+        yield bench
 
 
 # --- skills_list
@@ -446,41 +453,49 @@ async def test_a_review_reads_before_it_writes_and_leaves_some_alone(bench: Benc
 # --- approval
 
 
-async def test_with_approval_every_change_waits_for_an_owner(bench: Bench) -> None:
-    put_skill(bench.home / "skills", "a")
-    bench.use(SkillWriting(stage=True))
-    approvals = SkillApprovals(bench.database, bench.workshop)
-    answer = await bench.manage("patch", "a", old_string="Look", new_string="See")
+async def test_with_approval_every_change_waits_for_an_owner(keeping: Bench) -> None:
+    put_skill(keeping.home / "skills", "a")
+    keeping.use(SkillWriting(stage=True))
+    deciding = SkillApprovals(keeping.database, keeping.workshop)
+    answer = await keeping.manage("patch", "a", old_string="Look", new_string="See")
     assert answer["staged"] is True
-    assert "1. Look." in bench.text("a/SKILL.md")
-    (staged,) = await approvals.waiting()
+    assert "1. Look." in keeping.text("a/SKILL.md")
+    (staged,) = await deciding.waiting()
     assert (staged.id, staged.summary, staged.person) == (answer["pending_id"], "patch a", "ann")
-    assert "-1. Look.\n+1. See." in await approvals.difference(staged)
-    assert "replaced 1 time" in await approvals.approve(staged, "p:owner")
-    assert "1. See." in bench.text("a/SKILL.md")
-    assert await approvals.waiting() == []
-    assert "somebody else" in await approvals.approve(staged, "p:owner")
+    assert "-1. Look.\n+1. See." in await deciding.difference(staged)
+    assert "replaced 1 time" in await deciding.approve(staged, "p:owner")
+    assert "1. See." in keeping.text("a/SKILL.md")
+    assert await deciding.waiting() == []
+    assert "somebody else" in await deciding.approve(staged, "p:owner")
 
 
-async def test_what_cannot_be_carried_out_is_refused_or_waits_again(bench: Bench) -> None:
-    put_skill(bench.home / "skills", "a")
-    bench.use(SkillWriting(stage=True))
-    approvals = SkillApprovals(bench.database, bench.workshop)
-    assert "not in SKILL.md" in await bench.refused("patch", "a", old_string="gone", new_string="x")
-    assert await approvals.waiting() == []
-    await bench.manage("patch", "a", old_string="Look", new_string="See")
-    put_skill(bench.home / "skills", "a")
-    (bench.home / "skills/a/SKILL.md").write_text(skill_md("a", body="Changed."))
-    (staged,) = await approvals.waiting()
-    assert "as things are" in await approvals.difference(staged)
-    assert "still waits" in await approvals.approve(staged, "p:owner")
-    (again,) = await approvals.waiting()
-    assert await approvals.reject(again, "p:owner") == "rejected."
-    assert await approvals.waiting() == []
+async def test_what_cannot_be_carried_out_is_refused_or_waits_again(keeping: Bench) -> None:
+    put_skill(keeping.home / "skills", "a")
+    keeping.use(SkillWriting(stage=True))
+    deciding = SkillApprovals(keeping.database, keeping.workshop)
+    assert "not in SKILL.md" in await keeping.refused("patch", "a", old_string="gone", new_string="x")
+    assert await deciding.waiting() == []
+    await keeping.manage("patch", "a", old_string="Look", new_string="See")
+    put_skill(keeping.home / "skills", "a")
+    (keeping.home / "skills/a/SKILL.md").write_text(skill_md("a", body="Changed."))
+    (staged,) = await deciding.waiting()
+    assert "as things are" in await deciding.difference(staged)
+    assert "still waits" in await deciding.approve(staged, "p:owner")
+    (again,) = await deciding.waiting()
+    assert await deciding.reject(again, "p:owner") == "rejected."
+    assert await deciding.waiting() == []
 
 
-async def test_a_review_stages_too(bench: Bench) -> None:
-    bench.use(SkillWriting(stage=True, origin="background_review"))
-    await bench.manage("create", "a", content=skill_md("a"))
-    (staged,) = await SkillApprovals(bench.database, bench.workshop).waiting()
+async def test_a_review_stages_too(keeping: Bench) -> None:
+    keeping.use(SkillWriting(stage=True, origin="background_review"))
+    await keeping.manage("create", "a", content=skill_md("a"))
+    (staged,) = await SkillApprovals(keeping.database, keeping.workshop).waiting()
     assert staged.origin == "background_review"
+
+
+async def test_who_is_forgotten_leaves_no_change_that_waits(keeping: Bench) -> None:
+    keeping.use(SkillWriting(stage=True))
+    await keeping.manage("create", "a", content=skill_md("a"))
+    assert await keeping.database.write(lambda connection: approvals.forget(connection, "bob")) == 0
+    assert await keeping.database.write(lambda connection: approvals.forget(connection, "ann")) == 1
+    assert await SkillApprovals(keeping.database, keeping.workshop).waiting() == []

@@ -60,6 +60,15 @@ def test_an_external_folder_may_be_a_skill_itself_or_hold_some(tmp_path: Path) -
     assert skills["one"].folder == one
 
 
+def test_a_skill_that_lies_in_the_folder_of_skills_itself_hides_no_other(tmp_path: Path) -> None:
+    root = tmp_path / "skills"
+    put_skill(tmp_path, "skills", name="stray")
+    put_skill(root, "references/no")
+    put_skill(root, "a")
+    put_skill(root, "b/c")
+    assert labels(Library(tmp_path)) == ["a", "c", "stray"]
+
+
 def test_local_skills_win_and_then_those_of_earlier_folders(tmp_path: Path) -> None:
     put_skill(tmp_path / "skills", "ops/same", "local")
     for folder in ("first", "second"):

@@ -116,6 +116,27 @@ def test_a_broken_head_is_said_once_and_what_can_be_read_of_it_is(
     assert problem in found.problem
 
 
+@pytest.mark.parametrize(
+    "trap",
+    [
+        "a: &a [*a]",
+        "a0: &a {x: y}\nb: &b\n  <<: [*a, *a]\nc:\n  <<: [*b, *b]",
+        "a: &x v\nb: &x w",
+        "? " * 5000,
+        "- " * 5000,
+        "a: " + "[" * 190 + "]" * 190,
+        "%YAML 9.9\n---",
+        "a: !!python/object:os.system [x]",
+        "a: !x \u0007",
+        "a: b\n... \nc: &x d",
+    ],
+    ids=range(10),
+)
+def test_no_head_does_harm(trap: str) -> None:
+    found = skill(f"---\nname: a\ndescription: b\n{trap}\n---\nDo.\n")
+    assert (found.name, found.description) == ("a", "b")
+
+
 def test_a_head_without_an_end_is_said() -> None:
     found = skill("---\nname: a\ndescription: b\n\nDo.")
     assert found.name == "a"
