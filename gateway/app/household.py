@@ -15,21 +15,19 @@ from typing import Self
 from gateway.agent.context.looked import Measure
 from gateway.agent.context.meter import Meter
 from gateway.agent.context_files.allowed import digests
+from gateway.agent.context_files.nearby import Nearby
 from gateway.agent.loop import Agent
 from gateway.agent.memory.approve import Approvals
 from gateway.agent.memory.backing.queues import Desk
 from gateway.agent.memory.manager import MemoryManager
 from gateway.agent.skills.audience import Audience
-from gateway.agent.skills.view import Setup
-from gateway.agent.skills.workshop import Workshop
-from gateway.agent.tools.named import name_of, skill_folders
-from gateway.agent.tools.sandbox import PATH
-from gateway.agent.tools.skills import NAMES, SkillRoom, SkillWriting, skill_tools
+from gateway.agent.tools.skills import NAMES, SkillWriting, skill_tools
 from gateway.app.fits import at_home, crowded
 from gateway.app.process import Mind, Profile
 from gateway.app.prompts import PromptRooms, Prompts
 from gateway.app.remember import Remember, open_memories
 from gateway.app.review import reviewer_of
+from gateway.app.skills import Skills, skills_of
 from gateway.app.speakers import Speakers
 from gateway.contracts.adapter import Limits
 from gateway.contracts.model import Model
@@ -80,6 +78,7 @@ class Household(Resource):
         self.mind = mind
         self._grounds = grounds
         self._stack = AsyncExitStack()
+        self.skills = self._make_skills()
 
     async def __aenter__(self) -> Self:
         try:
@@ -101,6 +100,7 @@ class Household(Resource):
         search = FunctionTools([search_tool(self._grounds.database)])
         offered = self._engine_tools()
         skills = FunctionTools(self._skill_tools())
+        self._nearby = lru_cache(maxsize=64)(lambda tools: Nearby(tools, self._passing))
         self._with_skills = lru_cache(maxsize=8)(lambda more: Union(more, skills))
         self._with_search = lru_cache(maxsize=8)(lambda more: Union(more, search))
         self._with_engine = lru_cache(maxsize=8)(lambda more: Union(more, offered) if offered.specs() else more)
@@ -134,14 +134,17 @@ class Household(Resource):
         )
 
     def _make_prompts(self) -> Prompts:
-        database = self._grounds.database
-
-        async def passing() -> Set[str]:
-            return await database.read(digests)
-
         notes, library = self.remember.notes, self.mind.library
-        rooms = PromptRooms(self.home, self._grounds.limits, self.tools, notes, passing, library)
+        rooms = PromptRooms(self.home, self._grounds.limits, self.tools, notes, self._passing, library)
         return Prompts(self.profile.manner, rooms)
+
+    async def _passing(self) -> Set[str]:
+        """Return what the owner lets pass in files whatever the scan finds there."""
+        return await self._grounds.database.read(digests)
+
+    def _make_skills(self) -> Skills | None:
+        library = self.mind.library
+        return skills_of(library, self._grounds.database, self.audience, self.profile.apart) if library else None
 
     def _make_agent(self) -> AgentRooms:
         compression = self.profile.compression
@@ -199,16 +202,11 @@ class Household(Resource):
         more = self.remember.tools(turn)
         more = self._with_search(more) if turn.person else more
         more = self._with_skills(more)
-        return self.mind.tools(turn.role, model, self._with_engine(more))
+        return self._nearby(self.mind.tools(turn.role, model, self._with_engine(more)))
 
     def _skill_tools(self) -> Sequence[Tool]:
-        library = self.mind.library
-        if library is None:
-            return ()
-        folders = skill_folders(library.roots)
-        setup = Setup(path=PATH, place=lambda skill: name_of(skill.folder, folders))
-        room = SkillRoom(library, Workshop(library), self._grounds.database, setup, self.audience)
-        return skill_tools(room, SkillWriting(stage=self.profile.skills.write_approval))
+        writing = SkillWriting(stage=self.profile.skills.write_approval)
+        return skill_tools(self.skills.room, writing) if self.skills else ()
 
     def audience(self, turn: Turn) -> Audience:
         """Say what the conversation of a turn has, for whom skills are told apart."""
