@@ -58,7 +58,7 @@ def _is_text(node: Node, path: Path, report: Report) -> bool:
 def _parts(leaf: Leaf, place: Slot, report: Report) -> Node:
     text = leaf.text.strip()
     try:
-        if place.item is not None and not text.startswith("["):
+        if place.item is not None and not text.startswith("[") and text not in place.words:
             parts = [part.strip() for part in text.split(",") if part.strip()]
             return Items([Leaf(part, part, leaf.origin, typed=False) for part in parts], leaf.origin)
         if place.models or place.value or place.item:

@@ -5,12 +5,13 @@ Which families need what is the reference's knowledge; the words are ours. Each 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Literal
 
 from gateway.agent.prompt.prompt import Section, Tier
 
-Enforcement = Literal["auto", "on", "off"]
+Enforcement = Literal["auto", "on", "off"] | Sequence[str]
+"""Whether models are told to act: by their family, always, never, or those whose name holds one of these parts."""
 
 FINISHING = (
     "# Finishing\n"
@@ -98,7 +99,7 @@ def guidance(tools: Collection[str], model: str, enforcement: Enforcement) -> It
         if name in tools:
             yield _section(f"{name} guidance", text)
     if _enforced(model, enforcement):
-        why = "agent.tool_use_enforcement" if enforcement == "on" else f"the family of {model}"
+        why = f"the family of {model}" if enforcement == "auto" else "agent.tool_use_enforcement"
         yield _section("enforcement", ENFORCEMENT, why)
         yield from _family(tools, model)
 
@@ -113,7 +114,9 @@ def _family(tools: Collection[str], model: str) -> Iterator[Section]:
 
 
 def _enforced(model: str, enforcement: Enforcement) -> bool:
-    return enforcement == "on" or (enforcement == "auto" and _is_of(model, ANNOUNCERS))
+    if isinstance(enforcement, str):
+        return enforcement == "on" or (enforcement == "auto" and _is_of(model, ANNOUNCERS))
+    return _is_of(model, [part.lower() for part in enforcement])
 
 
 def _is_of(model: str, names: Collection[str]) -> bool:

@@ -18,8 +18,9 @@ class AgentSettings(Section):
     """Model calls in one turn of a person; at the limit the agent sums up what it did."""
     context_file_max_chars: int | None = Field(None, ge=1_000, le=10_000_000)
     """Characters of all context files (AGENTS.md …) together; null: 6 % of the model's window, 20,000 at least."""
-    tool_use_enforcement: Literal["auto", "on", "off"] = "auto"
-    """Tell the model to act by its tools and not only to announce it; auto: the families of models that need it."""
+    tool_use_enforcement: Literal["auto", "on", "off"] | list[str] = "auto"
+    """Tell the model to act by its tools and not only to announce it; auto: the families of models that need it; or a
+    list of parts of models' names."""
     personalities: dict[str, str] = {}
     """Name: text, for /personality."""
 

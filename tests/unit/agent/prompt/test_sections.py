@@ -26,8 +26,8 @@ AROUND = Surroundings("/workspace", "session", "bubblewrap")
 KNOWN = {"pirate": "Arr, speak as one.", "poet": "In verse."}
 
 
-def names(tools: set[str], model: str = "llama", enforcement: str = "auto") -> list[str]:
-    return [section.name for section in guidance(tools, model, enforcement)]  # type: ignore[arg-type]
+def names(tools: set[str], model: str = "llama", enforcement: str | list[str] = "auto") -> list[str]:
+    return [section.name for section in guidance(tools, model, enforcement)]
 
 
 # --- identity
@@ -71,6 +71,8 @@ def test_models_that_announce_are_told_to_act(model: str) -> None:
 def test_other_models_are_told_to_act_only_by_the_setting() -> None:
     assert "enforcement" not in names({"terminal"}, "claude")
     assert "enforcement" in names({"terminal"}, "claude", "on")
+    assert "enforcement" in names({"terminal"}, "Claude-4", ["claude", "mistral"])
+    assert "enforcement" not in names({"terminal"}, "gpt-5", ["claude", "mistral"])
 
 
 def test_families_get_their_own_block() -> None:
