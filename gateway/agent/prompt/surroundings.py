@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gateway.agent.prompt.prompt import Section, Tier
+from gateway.agent.tools.named import SKILLS
 
 FILES = ("read_file", "write_file")
 Per = Literal["session", "chat", "profile", "fixed"]
@@ -60,11 +61,13 @@ def environment(tools: Collection[str], around: Surroundings) -> Section | None:
         "# Environment",
         f"Your workspace is the folder {around.folder}; it belongs to {OWNERS[around.per]}. Paths are relative to it.",
     ]
+    if "skill_view" in tools:
+        lines.append(f"The files of skills lie in {SKILLS}, and can only be read.")
     if "terminal" in tools:
         reach = "They reach the network." if around.network else "They reach no network."
         lines.append(
-            f"Commands run with bash on Linux in a sandbox ({around.backend}) that holds the system's programs and the"
-            f" workspace, and nothing else of the machine. {reach} Each call begins in the workspace, in a process of"
+            f"Commands run with bash on Linux in a sandbox ({around.backend}) that holds the system's programs and these"
+            f" folders, and nothing else of the machine. {reach} Each call begins in the workspace, in a process of"
             " its own: what it leaves running ends with it, and files outside of the workspace are gone."
         )
     origin = ", ".join(["workspace", *(["terminal"] if "terminal" in tools else [])])

@@ -97,8 +97,10 @@ def test_the_environment_is_told_where_there_are_files_or_commands() -> None:
     assert files is not None
     assert "/workspace" in files.text
     assert "bash" not in files.text
-    both = environment({"read_file", "terminal"}, replace(AROUND, network=True))
+    assert "/skills" not in files.text
+    both = environment({"read_file", "terminal", "skill_view"}, replace(AROUND, network=True))
     assert both is not None
+    assert "The files of skills lie in /skills" in both.text
     assert "They reach the network." in both.text
 
 
