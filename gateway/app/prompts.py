@@ -25,7 +25,7 @@ from gateway.agent.prompt.identity import identity, personality
 from gateway.agent.prompt.making import NOTES, Ingredients, make
 from gateway.agent.prompt.prompt import Prompt, Section, Tier
 from gateway.agent.prompt.surroundings import Surroundings
-from gateway.agent.skills.audience import Audience
+from gateway.agent.skills.audience import MOST_TOKENS, WINDOW_SHARE, Audience
 from gateway.agent.skills.library import Library
 from gateway.agent.tools.workspace import INSIDE
 from gateway.contracts.adapter import Limits
@@ -103,7 +103,7 @@ class Prompts:
             enforcement=manner.enforcement,
             personality=personality(chosen, manner.personalities),
             files=() if model.demo else await self._files(turn, model, tools, passing),
-            skills=None if model.demo else await self._skills(platform, tools),
+            skills=None if model.demo else await self._skills(platform, tools, model.window),
             notes=await rooms.notes(turn.notes),
             sends_files=limits.attachments,
             small=model.demo,
@@ -141,11 +141,12 @@ class Prompts:
             if file.text
         ]
 
-    async def _skills(self, platform: str, tools: frozenset[str]) -> Section | None:
+    async def _skills(self, platform: str, tools: frozenset[str], window: int) -> Section | None:
         library = self._rooms.library
         if library is None or "skill_view" not in tools:
             return None
-        text = await asyncio.to_thread(library.index, Audience(platform=platform, tools=tools))
+        room = min(MOST_TOKENS, window // WINDOW_SHARE)
+        text = await asyncio.to_thread(library.index, Audience(platform=platform, tools=tools, tokens=room))
         return Section("skills", "the skills folder", text, Tier.VOLATILE)
 
 

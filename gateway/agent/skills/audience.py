@@ -20,13 +20,18 @@ SYSTEMS = {
 ENVIRONMENTS = frozenset({"kanban", "docker", "s6"})
 SYSTEM = SYSTEMS.get(sys.platform, sys.platform)
 
+MOST_TOKENS = 4_000
+"""What an index may take of a model's window at most."""
+WINDOW_SHARE = 16
+"""In a small window it gets this part: what is left has to hold a conversation."""
+
 
 @dataclass(frozen=True, slots=True)
 class Audience:
     """
     Whom an index is for. `platform` is the chat's, `system` the machine's; `names_only` are categories told in brief.
 
-    `tools` are all that the conversation has, those of skills among them.
+    `tools` are all that the conversation has, those of skills among them. `tokens` is how many the index may take.
     """
 
     platform: str = ""
@@ -35,6 +40,7 @@ class Audience:
     system: str = SYSTEM
     environments: frozenset[str] = frozenset()
     names_only: frozenset[str] = frozenset()
+    tokens: int = MOST_TOKENS
 
     def fits(self, conditions: Conditions) -> bool:
         """Say whether a skill is of use here."""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.agent.skills.audience import Audience
-from gateway.agent.skills.index import MOST_TOKENS, render
+from gateway.agent.skills.audience import MOST_TOKENS, Audience
+from gateway.agent.skills.index import render
 from gateway.agent.skills.library import Library
 from gateway.agent.skills.page import Listed
 from gateway.agent.skills.skill import Conditions, Skill
@@ -100,6 +100,13 @@ def test_it_is_never_longer_than_it_may_be_and_uses_most_of_that(skills: list[Li
     index = render(skills, {skill.category: "What this is about" for skill in skills}, AUTHORS)
     tokens = estimate_text(index)
     assert 0.8 * MOST_TOKENS <= tokens <= MOST_TOKENS
+    assert index.endswith("applies.")
+
+
+def test_in_a_small_window_it_takes_less() -> None:
+    index = render(many(1_000), {}, replace(AUTHORS, tokens=500))
+    assert 400 <= estimate_text(index) <= 500
+    assert "skills_list" in index
     assert index.endswith("applies.")
 
 
