@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
-import stat
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, BinaryIO
@@ -21,6 +19,7 @@ from pydantic import Field
 from gateway.agent.tools.beneath import beneath
 from gateway.agent.tools.named import folder_of
 from gateway.agent.tools.page import MOST_LINES, page
+from gateway.agent.tools.whole import check_kind, replace_file
 from gateway.agent.tools.workspace import INSIDE
 from gateway.errors import ToolError
 from gateway.toolkit.function import Tool, tool
@@ -29,7 +28,6 @@ from gateway.types import Role, Turn
 
 NONE: Mapping[str, Path] = MappingProxyType({})
 READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC
-CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 WHY = {
     errno.ENOENT: "there is no such file",
     errno.ENOTDIR: "a part of the path is not a folder",
@@ -78,10 +76,9 @@ def file_tools(read_dirs: Sequence[Path] = (), named: Mapping[str, Path] = NONE)
         root, inside = place(path, (_workspace(turn),))
         data = content.encode()
         with naming(path), beneath(root, inside, make_folders=True) as (folder, name):
-            mode = _mode(folder, name)
-            _replace(folder, name, data, mode)
+            before = replace_file(folder, name, data)
         lines = content.count("\n") + (not content.endswith("\n") and content != "")
-        return f"{'wrote' if mode is None else 'replaced'} {brief(path)}: {lines:,} lines, {len(data):,} bytes"
+        return f"{'replaced' if before else 'wrote'} {brief(path)}: {lines:,} lines, {len(data):,} bytes"
 
     return read_file, write_file
 
@@ -125,43 +122,8 @@ def regular(folder: int, name: str) -> Iterator[BinaryIO]:
     """Open a regular file for reading; raise `ToolError` for anything else."""
     descriptor = os.open(name, READ, dir_fd=folder)
     try:
-        _check_kind(os.fstat(descriptor).st_mode)
+        check_kind(os.fstat(descriptor).st_mode)
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             yield file
     finally:
         os.close(descriptor)
-
-
-def _check_kind(mode: int) -> None:
-    if stat.S_ISDIR(mode):
-        raise ToolError("it is a folder")
-    if not stat.S_ISREG(mode):
-        raise ToolError("it is not a regular file")
-
-
-def _mode(folder: int, name: str) -> int | None:
-    """Return the permissions of a file that is to be replaced, None where there is none."""
-    try:
-        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
-    except FileNotFoundError:
-        return None
-    _check_kind(mode)
-    return mode & 0o777
-
-
-def _replace(folder: int, name: str, data: bytes, mode: int | None) -> None:
-    beside = f".{secrets.token_hex(8)}.tmp"
-    descriptor = os.open(beside, CREATE, 0o644, dir_fd=folder)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            if mode is not None:
-                os.fchmod(descriptor, mode)
-            file.write(data)
-            file.flush()
-            os.fsync(descriptor)
-        os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
-    except OSError:
-        with suppress(OSError):
-            os.unlink(beside, dir_fd=folder)
-        raise
-    os.fsync(folder)
