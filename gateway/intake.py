@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from cachetools import TTLCache
@@ -43,6 +43,10 @@ class _Outcome:
     stops: bool = False
 
 
+Known = Callable[[SessionKey, str, str], Awaitable[bool]]
+"""Says whether the agent of a lane has a skill of this name, on a platform."""
+
+
 class Intake:
     """`accept` returns once the event is safe in the database; only then may its platform hear "ok"."""
 
@@ -56,6 +60,7 @@ class Intake:
         access: Access,
         commands: Commands,
         metrics: Metrics,
+        is_skill: Known,
         *,
         sharing: SharingSettings,
         routes: Sequence[Route],
@@ -69,6 +74,7 @@ class Intake:
         self._access = access
         self._commands = commands
         self._metrics = metrics
+        self._is_skill = is_skill
         self._sharing = sharing
         self._routes = routes
         self._max_queue = max_queue
@@ -87,7 +93,8 @@ class Intake:
         except ValueError as error:
             log.error("an event of %s was refused: %s", event.origin.platform or "no platform", error)
             return True
-        outcome = await self._database.write(lambda connection: self._store(connection, key, event))
+        found = await self._asked(key, event)
+        outcome = await self._database.write(lambda connection: self._store(connection, key, event, found))
         self._metrics.events_total.labels(event.origin.platform, outcome.label).inc()
         if outcome.stops:
             await self._hints.signal(TURNS_TOPIC, str(key))
@@ -96,12 +103,18 @@ class Intake:
         await self._sender.wake(outcome.queues)
         return outcome.label != DUPLICATE
 
-    def _store(self, connection: Connection, key: SessionKey, event: Event) -> _Outcome:
+    async def _asked(self, key: SessionKey, event: Event) -> Found | Unknown | None:
+        """Return the command that an event asks for; one that calls a skill is a message like others."""
+        found = self._commands.find(event.text) if event.kind is EventKind.MESSAGE and not event.burst else None
+        if isinstance(found, Unknown) and await self._is_skill(key, found.name, event.origin.platform):
+            return None
+        return found
+
+    def _store(self, connection: Connection, key: SessionKey, event: Event, found: Found | Unknown | None) -> _Outcome:
         owner = people.role_of(connection, event.account) is Role.OWNER
         verdict = self._access.judge(event, owner=owner)
         if verdict.role is None:
             return self._refuse(connection, event, verdict.answer, str(verdict.reason))
-        found = self._commands.find(event.text) if event.kind is EventKind.MESSAGE and not event.burst else None
         if isinstance(found, Found) and not found.command.at_once:
             return self._wait(connection, key, event, verdict.role, command=True)
         if found is None and (event.text.strip() or event.attachments):

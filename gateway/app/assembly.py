@@ -22,6 +22,7 @@ from gateway.commands.context import context_commands
 from gateway.commands.notes import memory_commands
 from gateway.commands.personality import personality_command
 from gateway.commands.registry import Commands
+from gateway.commands.skills import skills_command
 from gateway.contracts.adapter import Adapter
 from gateway.contracts.bus import Hints
 from gateway.delivery.pace import Pace
@@ -89,6 +90,7 @@ class Assembly:
         )
         more = [*context_commands(context), *memory_commands(households.remembered)]
         more.append(personality_command(lambda key: households.of(key).prompts.personalities))
+        more.append(skills_command(households.skills))
         return builtin_commands(floor.prepare, facts, more)
 
     def _make_sender(self) -> Sender:
@@ -118,6 +120,7 @@ class Assembly:
             Access(floor.plan.rules),
             self.commands,
             floor.metrics,
+            floor.households.is_skill,
             sharing=floor.plan.sharing,
             routes=floor.plan.routes,
             max_queue=floor.plan.max_queue,
@@ -145,6 +148,7 @@ class Assembly:
             self.sender,
             floor.metrics,
             self.reviews,
+            self.commands,
             floor.households.agent,
             floor.plan.edit_every,
         )

@@ -174,6 +174,7 @@ class Household(Resource):
             ),
             follow=None if compression.in_place else self._grounds.ids,
             told=wanted(compression),
+            skills=self.skills.caller if self.skills else None,
         )
 
     def _make_reviewing(self) -> Reviewing:

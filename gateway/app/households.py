@@ -16,6 +16,7 @@ from gateway.agent.tools.workspace import remove_folders
 from gateway.app.household import Grounds, Household
 from gateway.app.process import Mind, Plan
 from gateway.commands.notes import Remembered
+from gateway.commands.skills import SkillRooms
 from gateway.contracts.resource import Resource
 from gateway.sessions.keys import namespace_of
 from gateway.turns.reviews import Reviewing
@@ -83,6 +84,16 @@ class Households(Resource):
             self.erase,
             remember.manager.name,
         )
+
+    def skills(self, lane: SessionKey | str) -> SkillRooms | None:
+        """Return what /skills works with."""
+        skills = self.of(lane).skills
+        return SkillRooms(skills.room.library, skills.approvals) if skills else None
+
+    async def is_skill(self, lane: SessionKey | str, name: str, platform: str) -> bool:
+        """Say whether the agent of a lane has a skill of this name."""
+        skills = self.of(lane).skills if self.knows(lane) else None
+        return skills is not None and await asyncio.to_thread(skills.caller.knows, name, platform)
 
     # --- in all of them
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, datetime
 from functools import cache, lru_cache
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from tzlocal import get_localzone_name
@@ -14,11 +13,11 @@ from gateway.agent.context.compressor import Compressor
 from gateway.agent.context.engines import Chosen, open_engine
 from gateway.agent.memory.providers.loading import open_provider
 from gateway.agent.references.attach import References
-from gateway.agent.skills.library import Library
 from gateway.agent.tools import builtin_tools
 from gateway.agent.tools.named import skill_folders
 from gateway.agent.tools.workspace import workspace_for, workspace_of
 from gateway.app.process import Mind
+from gateway.app.skills import library_of
 from gateway.config import Config
 from gateway.contracts.context import ContextEngine
 from gateway.contracts.model import Model
@@ -37,8 +36,7 @@ def mind_of(config: Config, models: Models) -> Mind:
     """Return the models by name, the tools of each role, and the folder of each session."""
     settings, home = config.settings, config.home.path
     zone = settings.gateway.timezone or get_localzone_name()
-    external = [Path(folder).expanduser() for folder in settings.skills.external_dirs]
-    library = Library(home, external=external, disabled=settings.skills.disabled)
+    library = library_of(config)
     named = skill_folders(library.roots)
     every = builtin_tools(workspace=settings.workspace, terminal=settings.terminal, zone=zone, named=named)
 

@@ -96,6 +96,10 @@ class Commands:
         command = self._by_name.get(match[1].lower())
         return Found(command, (match[2] or "").strip()) if command else Unknown(match[1])
 
+    def has(self, name: str) -> bool:
+        """Say whether a command is called so."""
+        return name.lower() in self._by_name
+
     def menu(self) -> list[MenuEntry]:
         """Return the commands for a platform's own menu."""
         return [MenuEntry(command.name, command.help) for command in self.all]

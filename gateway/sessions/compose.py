@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
 
 from gateway.messages import Message
 from gateway.types import Event, clean
@@ -12,19 +14,20 @@ CUT_CHARS = 1800
 belongs to an album."""
 QUOTE_CHARS = 500
 """How much of a quoted message goes along."""
+NONE: Mapping[str, str] = MappingProxyType({})
 JOINERS = "\u200c\u200d"
 """Not to be seen, and yet part of a Persian name or of a family."""
 
 
-def user_message(events: Sequence[Event]) -> Message:
+def user_message(events: Sequence[Event], called: Mapping[str, str] = NONE) -> Message:
     """
     Return one message of all the events, in order and with their boundaries kept.
 
     `text` is what people wrote; `api_content` is set where the model must know more: who speaks in a shared session,
-    what a message answers.
+    what a message answers, what a message calls (`called`, by the ids of events), which is read in its place.
     """
     text = _together(events, lambda event: clean(event.text)) or _without_text(events)
-    shown = _together(events, _shown)
+    shown = _together(events, partial(_shown, called))
     return Message("user", text, api_content=None if shown == text else shown)
 
 
@@ -39,8 +42,8 @@ def _together(events: Sequence[Event], say: Callable[[Event], str]) -> str:
     return text
 
 
-def _shown(event: Event) -> str:
-    body = clean(event.text) or _without_text((event,))
+def _shown(called: Mapping[str, str], event: Event) -> str:
+    body = clean(called.get(event.id, event.text)) or _without_text((event,))
     name = "" if event.private else _one_line(event.sender.name)
     who = f"[{name}] " if name else ""
     return f"{_quoted(event)}{who}{body}"

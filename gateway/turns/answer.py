@@ -30,6 +30,7 @@ from gateway.sessions import compressions, store
 from gateway.sessions.compose import user_message
 from gateway.sessions.whose import Whose
 from gateway.storage.database import Connection
+from gateway.turns.calls import Calls, calls
 from gateway.turns.journal import TurnJournal
 from gateway.turns.ledger import TurnLedger
 from gateway.turns.live import UNKNOWN, Entry, LiveSession, cache_key
@@ -57,6 +58,7 @@ class _Past:
     events: tuple[Event, ...] = ()
     refused: str = ""
     compressed: tuple[tuple[int, int], ...] = ()
+    calls: Calls = Calls(())
 
 
 class Answers:
@@ -81,6 +83,9 @@ class Answers:
         past = await self._past(claimed, again=again)
         if past.refused or past.events == ():
             return await self._nothing(claimed, past.refused or NOTHING)
+        past = await self._called(claimed, agent, past)
+        if not past.events:
+            return await self._nothing(claimed, "\n".join(dict.fromkeys(past.calls.problems)))
         whose = await agent.whose(past.events[-1])  # an account may be another person's since the last turn
         key = cache_key(claimed.session_id, agent.home, model.name)
         async with self._rooms.cache.use(key, lambda: self._build(claimed, agent, model, whose)) as entry:
@@ -143,6 +148,13 @@ class Answers:
             )
 
         return await self._rooms.database.read(job)
+
+    async def _called(self, claimed: Claimed, agent: AgentRooms, past: _Past) -> _Past:
+        """Load the skills that are called, unless an earlier attempt has stored what the model read."""
+        if past.said:
+            return past
+        found = await calls(agent.skills, self._rooms.commands, past.events, claimed.session_id)
+        return replace(past, events=found.events, calls=found)
 
     async def _nothing(self, claimed: Claimed, why: str) -> str:
         def job(connection: Connection) -> list[str]:
@@ -242,7 +254,8 @@ class Answers:
         if past.said:
             return Attached(past.said[0])
         specs, history = agent.tools(turn, model).specs(), session.history
-        attached = await agent.attach(turn, model.window, specs, user_message(past.events))
+        attached = await agent.attach(turn, model.window, specs, user_message(past.events, past.calls.texts))
+        attached = replace(attached, notices=(*past.calls.problems, *attached.notices))
         said = await agent.recall(turn, history, attached.said)
         return replace(attached, said=agent.beside(turn, said, session.prompt, history, personality))
 

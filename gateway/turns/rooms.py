@@ -9,6 +9,8 @@ from pathlib import Path
 from gateway.agent.loop import Agent
 from gateway.agent.prompt.prompt import Prompt
 from gateway.agent.references.attach import Attached
+from gateway.agent.skills.calling import Caller
+from gateway.commands.registry import Commands
 from gateway.contracts.model import Model
 from gateway.contracts.tool import Tools, ToolSpec
 from gateway.delivery.prepare import Prepare
@@ -36,7 +38,7 @@ class AgentRooms:
     true of the turn alone (in a conversation with that prompt and history, and a personality). `shown` takes what is
     remembered out of what is reported; `begun` hears of a new conversation, `learn` of a completed turn. `follow` makes
     the id of a session that goes on from a compressed one, None where it is compressed within itself; `told` is what
-    chats hear of that.
+    chats hear of that. `skills` finds what messages call by name.
     """
 
     home: str
@@ -55,6 +57,7 @@ class AgentRooms:
     fitting: Fitting
     follow: Callable[[], str] | None = None
     told: Wanted = "nothing"
+    skills: Caller | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +65,8 @@ class AnswerRooms:
     """
     What a turn works with, whose ever it is.
 
-    `agent` returns what is the agent's own, by the key of the lane. `edit_every` says how often a live message is
-    edited, None for never.
+    `agent` returns what is the agent's own, by the key of the lane. `commands` are those that messages do not call by
+    the name of a skill. `edit_every` says how often a live message is edited, None for never.
     """
 
     database: Database
@@ -72,5 +75,6 @@ class AnswerRooms:
     sender: Sender
     metrics: Metrics
     reviews: Reviews
+    commands: Commands
     agent: Callable[[SessionKey | str], AgentRooms]
     edit_every: float | None = 1.0

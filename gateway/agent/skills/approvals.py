@@ -7,6 +7,7 @@ import json
 from dataclasses import asdict, dataclass
 
 from gateway.agent import pending
+from gateway.agent.memory.scopes import HOME
 from gateway.agent.pending import Row
 from gateway.agent.skills.change import Author, Change
 from gateway.agent.skills.workshop import Workshop, difference
@@ -14,8 +15,6 @@ from gateway.errors import ToolError
 from gateway.storage.database import Connection, Database
 
 SKILLS = "skills"
-OWNER = "home"
-"""Skills are the home's, whoever wanted to change them."""
 AN_OWNER = Author()
 """Who carries a change out: a person who has seen what it is about, whoever wanted it."""
 
@@ -35,16 +34,16 @@ class StagedSkill:
     origin: str
 
 
-def stage(connection: Connection, change: Change, *, person: str, origin: str) -> str:
-    """Keep a change until an owner decides; return its id."""
+def stage(connection: Connection, change: Change, *, person: str, origin: str, profile: str = "") -> str:
+    """Keep a change of a profile's skills ("" for the gateway's own) until an owner decides; return its id."""
     summary = " ".join(f"{change.action} {change.name} {change.file_path}".split())
-    row = Row(SKILLS, OWNER, person, origin, summary, json.dumps(asdict(change)))
+    row = Row(SKILLS, _home(profile), person, origin, summary, json.dumps(asdict(change)))
     return pending.stage(connection, row)
 
 
-def waiting(connection: Connection) -> list[StagedSkill]:
-    """Return what waits, oldest first."""
-    rows = pending.waiting(connection, SKILLS)
+def waiting(connection: Connection, profile: str = "") -> list[StagedSkill]:
+    """Return what waits in a profile's home, oldest first."""
+    rows = [row for row in pending.waiting(connection, SKILLS) if row.owner == _home(profile)]
     return [StagedSkill(row.id, row.summary, Change(**json.loads(row.payload)), row.person, row.origin) for row in rows]
 
 
@@ -53,15 +52,20 @@ def forget(connection: Connection, person: str) -> int:
     return pending.forget(connection, SKILLS, "", person)
 
 
-class SkillApprovals:
-    """The changes that wait in one home. Only an owner may be let near it."""
+def _home(profile: str) -> str:
+    """Return whose skills are: the home's, whoever wanted to change them."""
+    return str(HOME.within(profile))
 
-    def __init__(self, database: Database, workshop: Workshop) -> None:
-        self._database, self._workshop = database, workshop
+
+class SkillApprovals:
+    """The changes that wait in the home of one profile, "" for the gateway's own. Only for owners."""
+
+    def __init__(self, database: Database, workshop: Workshop, profile: str = "") -> None:
+        self._database, self._workshop, self._profile = database, workshop, profile
 
     async def waiting(self) -> list[StagedSkill]:
         """Return what waits, oldest first."""
-        return await self._database.read(waiting)
+        return await self._database.read(lambda connection: waiting(connection, self._profile))
 
     async def difference(self, staged: StagedSkill) -> str:
         """Return a unified diff of what it would change now, or a sentence that says why it cannot."""

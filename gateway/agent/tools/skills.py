@@ -53,13 +53,18 @@ class SkillWriting:
 
 @dataclass(frozen=True, slots=True)
 class SkillRoom:
-    """What the tools work with. `audience` says what the conversation of a turn has."""
+    """
+    What the tools work with.
+
+    `audience` says what the conversation of a turn has, `profile` whose skills they are, "" for the gateway's own.
+    """
 
     library: Library
     workshop: Workshop
     database: Database
     setup: Setup
     audience: Callable[[Turn], Audience]
+    profile: str = ""
 
 
 def skill_tools(room: SkillRoom, writing: SkillWriting) -> tuple[Tool, Tool, Tool]:
@@ -195,7 +200,9 @@ def _view(room: SkillRoom, turn: Turn, name: str, file_path: str) -> tuple[Skill
 async def _stage(room: SkillRoom, turn: Turn, change: Change, author: Author) -> str:
     await asyncio.to_thread(room.workshop.check, change, author)
     id = await room.database.write(
-        lambda connection: approvals.stage(connection, change, person=turn.person, origin=author.origin)
+        lambda connection: approvals.stage(
+            connection, change, person=turn.person, origin=author.origin, profile=room.profile
+        )
     )
     return _said(success=True, staged=True, pending_id=id, message=WAITS.format(id=id))
 
