@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gateway.config import Config
 from gateway.errors import GatewayError
 from gateway.log.redact import Redactor
+from gateway.sessions.keys import namespace_of
 from gateway.storage import open_database
 from gateway.storage.database import Database
 
@@ -30,6 +31,10 @@ class Rooms:
     config: Config
     database: Database
     redact: Redactor
+
+    def of(self, lane: str) -> Rooms:
+        """Return the same with the settings of the profile of a lane; the gateway's where there is none any more."""
+        return replace(self, config=self.config.profiles.get(namespace_of(lane), self.config))
 
 
 @asynccontextmanager

@@ -145,7 +145,8 @@ async def _undo(rooms: Rooms, *, session: str) -> Undone:
 
     with _alone(rooms):
         model = await rooms.database.read(partial(_model, session=session))
-        async with looking(rooms, model) as looked:
+        lane = await rooms.database.read(partial(lane_of, session=session))
+        async with looking(rooms.of(lane), model) as looked:
             weighed = await rooms.database.read(partial(weigh, measure=looked.measure, session_id=session))
         if weighed is None:
             hint = f"see hermes-gateway compaction list {session}"
@@ -184,6 +185,14 @@ def _model(connection: Connection, session: str) -> str:
         hint = f"hermes-gateway compaction undo {follower}"
         raise Failure(f"the session {session} goes on as {follower}", hint=hint)
     return model_of(connection, session)
+
+
+def lane_of(connection: Connection, session: str) -> str:
+    """Return the lane of a session, which says whose it is."""
+    from gateway.sessions import store
+
+    found = store.summary(connection, session)
+    return found.lane if found else ""
 
 
 def model_of(connection: Connection, session: str) -> str:

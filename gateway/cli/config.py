@@ -54,11 +54,13 @@ def _given(output: Output) -> Path | None:
 
 @command("validate")
 def validate(output: Output) -> None:
-    """Check config.yaml, .env and the environment, and list everything that is wrong."""
+    """Check config.yaml, .env and the environment, and those of all profiles, and list everything that is wrong."""
     loaded = _load(output)
     file = loaded.home.config_file
     text = f"{file} is valid" if file.exists() else f"there is no {file}; the defaults are valid"
-    output.answer({"ok": True, "file": str(file), "warnings": list(loaded.warnings)}, [text])
+    profiles = {name: str(own.home.path) for name, own in loaded.profiles.items()}
+    document = {"ok": True, "file": str(file), "profiles": profiles, "warnings": list(loaded.warnings)}
+    output.answer(document, [text, *(f"the profile {name} in {home} is valid" for name, home in profiles.items())])
 
 
 @command("show")

@@ -42,7 +42,8 @@ async def _look(rooms: Rooms, *, session: str) -> tuple[dict[str, Any], list[str
     from gateway.agent.prompt.prompt import Prompt
     from gateway.app.looking import looking
 
-    stored, model = await rooms.database.read(partial(_stored, session=session))
+    stored, model, lane = await rooms.database.read(partial(_stored, session=session))
+    rooms = rooms.of(lane)
     async with looking(rooms, model) as looked:
         prompt = Prompt.stored(stored.prompt, stored.outline)
         filled = looked.measure.fill(prompt, viewed(stored.rows, stored.views))
@@ -51,12 +52,12 @@ async def _look(rooms: Rooms, *, session: str) -> tuple[dict[str, Any], list[str
         return document, [rooms.redact(line) for line in _lines(looked, filled, guards, automatic=automatic)]
 
 
-def _stored(connection: Connection, session: str) -> tuple[Stored, str]:
-    from gateway.cli.compaction import existing, model_of
+def _stored(connection: Connection, session: str) -> tuple[Stored, str, str]:
+    from gateway.cli.compaction import existing, lane_of, model_of
     from gateway.sessions import store
 
     existing(connection, session)
-    return store.load(connection, session), model_of(connection, session)
+    return store.load(connection, session), model_of(connection, session), lane_of(connection, session)
 
 
 def _lines(looked: Looking, filled: Filling, guards: Guards, *, automatic: bool) -> list[str]:

@@ -32,11 +32,27 @@ class Report:
         async for finding in findings:
             self.findings.append(finding)
 
+    async def profile(self, name: str, config: Config, ours: Config) -> None:
+        """Check what a profile has of its own."""
+        from gateway.cli.checks import context, machine, notes, services
+
+        said = len(self.findings)
+        await self.run(f"home of {name}", machine.check_home(config.home))
+        if config.settings.model != ours.settings.model:
+            await self.run(f"model of {name}", services.check_models(config))
+        if config.settings.terminal != ours.settings.terminal:
+            await self.run(f"terminal of {name}", machine.check_terminal(config))
+        await self.run(f"window of {name}", context.check_window(config))
+        await self.run(f"context engine of {name}", context.check_engine(config))
+        await self.run(f"memory of {name}", notes.check_notes(config))
+        await self.run(f"memory service of {name}", notes.check_provider(config))
+        self.findings[said:] = [_of(name, config.home, finding) for finding in self.findings[said:]]
+
 
 @command("doctor")
 def doctor(output: Output) -> int:
     """
-    Check the settings, the home, the database, the models, the platforms, the sandbox and the notes.
+    Check the settings, the home, the database, the models, the platforms, the sandbox and the notes, of every profile.
 
     Each finding says what is wrong, why it matters, and the command or setting that mends it. Nothing is changed. Exit
     code 0 where all is well, 1 where something was found.
@@ -93,7 +109,15 @@ async def _examine(home: Home) -> tuple[Report, Redactor]:
         "access": services.check_access(config, standing),
     }.items():
         await report.run(name, check)
+    for name, own in config.profiles.items():
+        await report.profile(name, own, config)
     return report, Redactor(config.secrets)
+
+
+def _of(name: str, home: Home, finding: Finding) -> Finding:
+    """Say of which profile a finding is, and mend it there."""
+    mend = finding.mend.replace("hermes-gateway config set", f"hermes-gateway config set --home {home.path}")
+    return replace(finding, about=f"{name}: {finding.about}", mend=mend)
 
 
 async def _nothing() -> AsyncIterator[Finding]:

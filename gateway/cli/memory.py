@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -45,26 +44,42 @@ memory = Group(
 of = click.option(
     "--of", "whose", default="home", show_default=True, metavar="OWNER", help="home, person:ID or chat:ADDRESS."
 )
+within = click.option("--profile", default="", metavar="NAME", help="The agent whose notes they are, if not the main.")
 handles = click.argument("handle", metavar="#HANDLE")
 numbered = click.argument("ids", metavar="ID...", nargs=-1, required=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What the commands work with."""
+    """What the commands work with, by the profile of an owner."""
 
     rooms: Rooms
-    memories: Memories
-    approvals: Approvals
+    memories: Mapping[str, Memories]
+    approvals: Mapping[str, Approvals]
+
+    def of(self, owner: Owner) -> Memories:
+        if owner.profile not in self.memories:
+            there = ", ".join(self.rooms.config.profiles) or "none but the main one"
+            raise Failure(f"there is no profile {owner.profile}", code=exits.NOT_FOUND, hint=f"there are {there}")
+        return self.memories[owner.profile]
 
     async def owners(self) -> list[Owner]:
         from gateway.app.remember import all_owners
 
-        return await all_owners(self.rooms.database, self.rooms.config.home.memories)
+        config = self.rooms.config
+        folders = {"": config.home.memories, **{name: own.home.memories for name, own in config.profiles.items()}}
+        found = [await all_owners(self.rooms.database, folder, name) for name, folder in folders.items()]
+        return [owner for owners in found for owner in owners]
 
     async def sheets(self, owner: Owner) -> list[Sheet]:
-        store = self.memories.store(owner)
+        store = self.of(owner).store(owner)
         return [await store.sheet(target) for target in store.targets]
+
+    async def waiting(self) -> list[tuple[Approvals, Staged]]:
+        """Return what waits, with who decides on it."""
+        from gateway.types import Role
+
+        return [(by, one) for by in self.approvals.values() for one in await by.waiting("", Role.OWNER)]
 
 
 def _with(output: Output, work: Callable[[Kept], Awaitable[T]]) -> T:
@@ -74,19 +89,25 @@ def _with(output: Output, work: Callable[[Kept], Awaitable[T]]) -> T:
     from gateway.cli.opened import in_rooms
 
     async def inside(rooms: Rooms) -> T:
-        settings = rooms.config.settings.memory
+        kept = Kept(rooms, memories := {}, approvals := {})
         async with Desk() as desk:
-            memories = open_memories(rooms.database, desk, rooms.config.home.memories, settings)
-            return await work(Kept(rooms, memories, Approvals(rooms.database, memories, settings.write_approval)))
+            for name, own in {"": rooms.config, **rooms.config.profiles}.items():
+                settings = own.settings.memory
+                memories[name] = open_memories(rooms.database, desk, own.home.memories, settings)
+                mode = settings.write_approval
+                approvals[name] = Approvals(rooms.database, memories[name], mode, profile=name)
+            return await work(kept)
 
     return in_rooms(output, inside)
 
 
-def _owner(text: str) -> Owner:
+def _owner(text: str, profile: str) -> Owner:
     from gateway.agent.memory.scopes import Owner
+    from gateway.sessions.keys import NAMESPACE
 
     try:
-        return Owner.parse(text)
+        owner = Owner.parse(text)
+        return owner.within("" if profile == NAMESPACE else profile) if profile else owner
     except ValueError:
         raise Failure(
             f"not an owner of notes: {text}; write home, person:ID or chat:ADDRESS", code=exits.USAGE
@@ -95,13 +116,16 @@ def _owner(text: str) -> Owner:
 
 @command("show")
 @of
+@within
 @click.option("--all", "every", is_flag=True, help="Everybody's.")
-def show(output: Output, *, whose: str, every: bool) -> None:
+def show(output: Output, *, whose: str, profile: str, every: bool) -> None:
     """Print the notes of one owner or of all, with the handle of each, and what the threat scan found in it."""
-    first = _owner(whose)
+    first = _owner(whose, profile)
 
     async def work(kept: Kept) -> list[tuple[Owner, Sheet]]:
-        owners = await kept.owners() if every else [first]
+        kept.of(first)
+        everybody = [owner for owner in await kept.owners() if not profile or owner.profile == first.profile]
+        owners = everybody if every else [first]
         return [(owner, sheet) for owner in owners for sheet in await kept.sheets(owner)]
 
     found = _with(output, work)
@@ -161,14 +185,15 @@ def search(output: Output, *, text: str) -> None:
 @command("forget")
 @handles
 @of
-def forget(output: Output, *, handle: str, whose: str) -> None:
+@within
+def forget(output: Output, *, handle: str, whose: str, profile: str) -> None:
     """Remove one note by its handle, or by words that only it holds."""
     from gateway.agent.memory.store import Written
 
-    owner = _owner(whose)
+    owner = _owner(whose, profile)
 
     async def work(kept: Kept) -> str:
-        result = await kept.memories.store(owner).forget(handle)
+        result = await kept.of(owner).store(owner).forget(handle)
         if isinstance(result, Written):
             return f"removed; {result.target.file} now: {result.usage}"
         why = "several notes hold these words" if result.matches else result.error.removesuffix(".")
@@ -181,12 +206,13 @@ def forget(output: Output, *, handle: str, whose: str) -> None:
 @command("allow")
 @handles
 @of
-def allow(output: Output, *, handle: str, whose: str) -> None:
+@within
+def allow(output: Output, *, handle: str, whose: str, profile: str) -> None:
     """Let a note pass from the next conversation on, whatever the threat scan finds in it."""
-    owner = _owner(whose)
+    owner = _owner(whose, profile)
 
     async def work(kept: Kept) -> None:
-        if not await kept.memories.allow(owner, handle, BY):
+        if not await kept.of(owner).allow(owner, handle, BY):
             hint = "hermes-gateway memory show lists them"
             raise Failure(f"there is no note {handle}", code=exits.NOT_FOUND, hint=hint)
 
@@ -196,14 +222,15 @@ def allow(output: Output, *, handle: str, whose: str) -> None:
 
 @command("reset")
 @of
+@within
 @click.option("--yes", is_flag=True, help="Do it; without this it is only said what would go.")
-def reset(output: Output, *, whose: str, yes: bool) -> int:
+def reset(output: Output, *, whose: str, profile: str, yes: bool) -> int:
     """Remove all notes of one owner, for good."""
-    owner = _owner(whose)
+    owner = _owner(whose, profile)
 
     async def work(kept: Kept) -> int:
         if yes:
-            return await kept.memories.erase(owner, "")
+            return await kept.of(owner).erase(owner, "")
         return sum(len(entry.text) for sheet in await kept.sheets(owner) for entry in sheet.entries)
 
     count = _with(output, work)
@@ -229,9 +256,7 @@ def pending(output: Output) -> None:
 
 
 async def _waiting(kept: Kept) -> list[Staged]:
-    from gateway.types import Role
-
-    return await kept.approvals.waiting("", Role.OWNER)
+    return [one for _, one in await kept.waiting()]
 
 
 @command("approve")
@@ -250,9 +275,8 @@ def reject(output: Output, *, ids: tuple[str, ...]) -> None:
 
 def _decide(output: Output, ids: tuple[str, ...], *, approved: bool) -> None:
     async def work(kept: Kept) -> dict[str, str]:
-        chosen = [one for one in await _waiting(kept) if one.id in ids or "all" in ids]
-        decide = partial(kept.approvals.approve if approved else kept.approvals.reject, by=BY)
-        return {one.id: await decide(one) for one in chosen}
+        chosen = [(by, one) for by, one in await kept.waiting() if one.id in ids or "all" in ids]
+        return {one.id: await (by.approve if approved else by.reject)(one, BY) for by, one in chosen}
 
     told = _with(output, work)
     if missing := [id for id in ids if id not in told and id != "all"]:

@@ -87,6 +87,6 @@ class Settings(Section):
     media: MediaSettings = MediaSettings()
     """Files on their way in and out."""
     profiles: list[ProfileRule] = []
-    """Which home an event belongs to; the first rule that matches decides."""
+    """Which agent an event is for: a home brings its SOUL.md, notes, skills, model and workspace."""
     limits: LimitSettings = LimitSettings()
     """What one may use up."""

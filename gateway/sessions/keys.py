@@ -52,8 +52,9 @@ def private_key(origin: Address, namespace: str = NAMESPACE) -> SessionKey:
 
 
 def namespace_of(key: SessionKey | str) -> str:
-    """Return the namespace of a key: the name of the profile whose conversation it is."""
-    return unescape(str(key).split(":", 2)[1])
+    """Return the namespace of a key: the name of the profile whose conversation it is. What is no key is ours."""
+    parts = str(key).split(":", 2)
+    return unescape(parts[1]) if parts[0] == "agent" and len(parts) == 3 else NAMESPACE
 
 
 def agent_of(key: str) -> str:

@@ -54,7 +54,7 @@ SECONDS = 50.0
 
 @pytest.fixture(scope="module")
 def running_server() -> Iterator[OpenAIServer]:
-    with OpenAIServer() as server:
+    with OpenAIServer(models=("fake", "other")) as server:
         yield server
 
 
@@ -396,3 +396,43 @@ async def test_over_postgres_and_redis_a_worker_answers_and_without_one_the_comm
             assert worker.cache.figures.entries == 1, "the worker took the turn"
             worker.stop()
             await running
+
+
+# --- with several profiles
+
+
+@pytest.fixture
+def coder(console: Console, settings: dict[str, object], tmp_path: Path) -> Console:
+    """A terminal that speaks with another profile than the gateway's own."""
+    home = tmp_path / "coder"
+    home.mkdir()
+    (home / "config.yaml").write_text("model: {default: other}", "utf-8")
+    (home / "SOUL.md").write_text("You are the coder.", "utf-8")
+    console.configure(json.dumps(settings | {"profiles": [{"home": str(home), "match": {"platform": "cli"}}]}))
+    return console
+
+
+def test_the_terminal_speaks_with_the_agent_of_its_rule(coder: Console, server: OpenAIServer) -> None:
+    ran = coder.run("--json", "chat", "-m", "say:Hello, coder.")
+    assert ran.json["answer"] == "Hello, coder."
+    assert server.requests(1)[-1]["model"] == "other"
+    assert "You are the coder." in server.requests(1)[-1]["messages"][0]["content"]
+    session = ran.json["session"]
+    assert coder.run("chat", "--session", session, "-m", "recall:").out == "say:Hello, coder.\nrecall:\n"
+    assert "other" in coder.run("context", session).out
+
+
+def test_a_session_of_another_agent_is_not_continued_in_the_terminal(
+    coder: Console, settings: dict[str, object]
+) -> None:
+    session = coder.run("--json", "chat", "-m", "say:Hello").json["session"]
+    coder.configure(json.dumps(settings))
+    ran = coder.run("chat", "--session", session, "-m", "say:Hello again")
+    assert ran.code != 0
+    assert f"the session {session} is of the profile coder, and the command line speaks with main" in ran.err
+
+
+def test_the_terminal_speaks_with_its_agent_through_a_gateway_that_runs(coder: Console, server: OpenAIServer) -> None:
+    with gateway(coder):
+        assert coder.run("chat", "-m", "say:Good morning.").out == "Good morning.\n"
+    assert server.requests(1)[-1]["model"] == "other"

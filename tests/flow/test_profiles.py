@@ -34,8 +34,9 @@ def house(house: House) -> House:
     """Let everything in the chat "code", and everything of Carl's, be a matter of the profile coder."""
     house.platform.limits = replace(house.platform.limits, text=100_000)
     house.models[""] = notetaker()
-    house.change(owner="fake:ann", identity="You are the gateway's own.")
-    house.add_profile("coder", notetaker(), identity=CODER)
+    house.change(owner="fake:ann")
+    (house.plans[0].home / "SOUL.md").write_text("You are the gateway's own.", "utf-8")
+    (house.add_profile("coder", notetaker()) / "SOUL.md").write_text(CODER, "utf-8")
     house.route(Route("coder", chat="code"), Route("coder", person="fake:carl"))
     return house
 
@@ -45,7 +46,7 @@ def small(small: House) -> House:
     small.platform.limits = replace(small.platform.limits, text=100_000)
     small.models[""] = notetaker()
     small.change(owner="fake:ann")
-    small.add_profile("coder", notetaker(), identity=CODER)
+    small.add_profile("coder", notetaker())
     small.route(Route("coder", chat="code"), Route("coder", chat="code2"))
     return small
 
@@ -116,7 +117,8 @@ async def test_who_is_forgotten_is_forgotten_by_every_profile(house: House) -> N
         assert "26 characters of notes" in erased
         for chat, model in (("bob", house.model), ("code", coder)):
             await tell(house, "who am I?", chat, sender="bob", shows="you said: who am I?")
-            assert "Bob" not in heard(model)
+            assert "Bob likes" not in heard(model)
+            assert "Bob writes" not in heard(model)
             assert len(model.asked[-1]) == 2
         await tell(house, "/memory show", "code2", sender="carl", shows="Ann writes Rust")
 

@@ -105,9 +105,9 @@ class ProfileMatch(Section):
 
 
 class ProfileRule(Section):
-    """Which home an event belongs to; the first rule that matches decides."""
+    """Which agent an event is for; the first rule that matches decides, and where none does, the gateway's own."""
 
     home: str = Field(min_length=1)
-    """The directory of the home."""
+    """The agent's home, from ours if not absolute; it is called as the folder. Its config.yaml says how it thinks."""
     match: ProfileMatch = ProfileMatch()
     """What the event has to be."""

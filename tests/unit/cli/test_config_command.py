@@ -53,6 +53,18 @@ class TestValidate:
     def test_without_a_file_the_defaults_are(self, run: Run, tmp_path: Path) -> None:
         assert run("validate") == (0, f"there is no {tmp_path / 'config.yaml'}; the defaults are valid\n", "")
 
+    def test_the_homes_of_profiles_are_checked_and_named(self, run: Run, tmp_path: Path) -> None:
+        file, home = written(tmp_path, "profiles: [{home: coder, match: {chat: a}}]\n"), tmp_path / "coder"
+        home.mkdir()
+        assert run("validate") == (0, f"{file} is valid\nthe profile coder in {home} is valid\n", "")
+        assert json.loads(run("validate", "--json")[1])["profiles"] == {"coder": str(home)}
+        written(home, "agent: {max_turns: x}\n")
+        code, _, err = run("validate")
+        assert (code, err) == (
+            exits.CONFIG,
+            "coder/config.yaml:1:20: agent.max_turns: expects a whole number, got text\n",
+        )
+
     def test_warnings_are_no_errors(self, run: Run, tmp_path: Path) -> None:
         written(tmp_path, "model: gpt-5\n")
         code, out, err = run("validate")

@@ -437,3 +437,23 @@ def test_notes_that_cannot_be_read_or_have_no_room_are_found(
     folder.mkdir(parents=True)
     (folder / "MEMORY.md").write_bytes(content)
     assert words in found(examine(settings), "memory")["problem"]
+
+
+def test_what_is_wrong_with_a_profile_is_found_with_its_name(
+    console: Console, settings: dict[str, Any], examine: Examine
+) -> None:
+    home = console.home / "coder"
+    console.home.mkdir(mode=0o700)
+    home.mkdir(mode=0o700)
+    settings["profiles"] = [{"home": "coder", "match": {"chat": "a"}}]
+    assert examine(settings).json["findings"] == []
+    (home / "config.yaml").write_text("model: {default: best}", "utf-8")
+    finding = found(examine(settings), "coder: model")
+    assert "best" in finding["problem"]
+    assert f"hermes-gateway config set --home {home} model.default NAME" in finding["mend"]
+    (home / "config.yaml").write_text("memory: {provider: nobodys}", "utf-8")
+    assert "nobodys" in found(examine(settings), "coder: memory service")["problem"]
+    (home / "config.yaml").unlink()
+    (home / ".env").write_text("A=b", "utf-8")
+    home.chmod(0o755)
+    assert "other users" in found(examine(settings), "coder: home")["problem"]

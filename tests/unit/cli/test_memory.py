@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from gateway.access import people
@@ -9,6 +11,7 @@ from gateway.agent.memory.backing import pending
 from gateway.agent.memory.backing.pending import Staging
 from gateway.agent.memory.notes import DELIMITER, Target
 from gateway.agent.memory.operations import Operation, handle
+from gateway.cli import exits
 from gateway.storage.database import Connection
 from tests.console import Console
 
@@ -127,3 +130,51 @@ def test_an_owner_there_cannot_be_is_a_mistake_of_the_command_line(console: Cons
     ran = console.run("memory", "show", "--of", owner)
     assert ran.code == 2
     assert "person:ID" in ran.err
+
+
+@pytest.fixture
+def coder(console: Console) -> Console:
+    """The same, with another profile that has a note on its owner and two writes that wait, one for each."""
+    console.configure("profiles: [{home: coder, match: {chat: '-1'}}]")
+    place = console.home / "coder" / "memories"
+    place.mkdir(parents=True)
+    (place / "MEMORY.md").write_text("Writes Rust", "utf-8")
+    for owner, text in (("home", "Has a dog"), ("profile:coder:home", "Has a compiler")):
+        write = Staging(owner, "", "foreground", Target.MEMORY, (Operation("add", text),))
+        console.write(partial(pending.stage, write=write))
+    return console
+
+
+def test_notes_of_a_profile_are_shown_by_its_name(coder: Console) -> None:
+    assert "Rust" not in coder.run("memory", "show").out
+    for arguments in (["--profile", "coder"], ["--of", "profile:coder:home"], ["--all", "--profile", "coder"]):
+        shown = coder.run("memory", "show", *arguments).out
+        assert ("Writes Rust" in shown, "tea" in shown, "jazz" in shown) == (True, False, False)
+    assert "tea" in coder.run("memory", "show", "--profile", "main").out
+    everybodys = coder.run("memory", "show", "--all").out
+    assert all(words in everybodys for words in ("profile:coder:home", "Writes Rust", "Prefers tea", "jazz"))
+    assert coder.run("--json", "memory", "search", "rust").json["notes"][0]["owner"] == "profile:coder:home"
+
+
+def test_notes_of_a_profile_are_dropped_and_erased_apart(coder: Console) -> None:
+    assert coder.run("memory", "forget", "Rust").code == exits.NOT_FOUND
+    assert coder.run("memory", "forget", "Rust", "--profile", "coder").code == 0
+    assert "Rust" not in coder.run("memory", "show", "--profile", "coder").out
+    assert coder.run("memory", "reset", "--profile", "coder", "--yes").code == 0
+    assert "Prefers tea" in text(coder)
+
+
+def test_writes_that_wait_are_written_where_they_belong(coder: Console) -> None:
+    assert [one["owner"] for one in coder.run("--json", "memory", "pending").json["pending"]] == [
+        "home",
+        "profile:coder:home",
+    ]
+    assert coder.run("memory", "approve", "all").code == 0
+    assert "compiler" in coder.run("memory", "show", "--profile", "coder").out
+    assert ("dog" in text(coder), "compiler" in text(coder)) == (True, False)
+
+
+def test_a_profile_that_is_not_there_is_named_with_those_that_are(coder: Console) -> None:
+    for command in (["show"], ["forget", "x"], ["allow", "#x"], ["reset"]):
+        ran = coder.run("memory", *command, "--profile", "cook")
+        assert (ran.code, ran.err) == (exits.NOT_FOUND, "hermes-gateway: there is no profile cook; there are coder\n")
