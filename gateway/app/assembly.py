@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -22,8 +23,8 @@ from gateway.commands.context import context_commands
 from gateway.commands.notes import memory_commands
 from gateway.commands.personality import personality_command
 from gateway.commands.registry import Commands
-from gateway.commands.skills import skills_command
-from gateway.contracts.adapter import Adapter
+from gateway.commands.skills import menu_entries, skills_command
+from gateway.contracts.adapter import Adapter, MenuEntry
 from gateway.contracts.bus import Hints
 from gateway.delivery.pace import Pace
 from gateway.delivery.prepare import Prepare
@@ -174,12 +175,18 @@ class Assembly:
         return Listening(
             floor.database,
             floor.shards.me.id,
-            self.commands.menu(),
+            self._menu,
             self.intake.accept,
             floor.stop,
             needed=floor.adapters.keys() - {LOCAL},
             alone=floor.plan.alone,
         )
+
+    async def _menu(self) -> list[MenuEntry]:
+        """Return the menu of every account: the commands, and the skills of the gateway's own agent."""
+        skills = self._floor.households.main.skills
+        more = await asyncio.to_thread(menu_entries, skills.room.library) if skills else []
+        return self.commands.menu(more)
 
     def _live(self, claimed: Claimed) -> AbstractAsyncContextManager[Open]:
         return self.answers.live(claimed)

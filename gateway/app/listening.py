@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 
 from gateway.bus.duty import Duty
@@ -32,7 +32,7 @@ class Listening:
         self,
         database: Database,
         me: str,
-        menu: Sequence[MenuEntry],
+        menu: Callable[[], Awaitable[Sequence[MenuEntry]]],
         emit: Emit,
         give_up: Callable[[], None],
         *,
@@ -76,7 +76,7 @@ class Listening:
 
     async def _show_menu(self, adapter: Adapter) -> None:
         try:
-            await adapter.menu(self._menu)
+            await adapter.menu(await self._menu())
         except TokenRefused:
             raise
         except AdapterError as error:

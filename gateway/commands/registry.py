@@ -15,6 +15,10 @@ _COMMAND = re.compile(r"/([A-Za-z][\w-]*)(?:\s+(.*))?", re.DOTALL)
 """A name without another slash: ``/usr/bin`` is a path, and goes to the model."""
 
 
+MENU_ENTRIES = 60
+"""As many as the reference shows; longer menus are hard to read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """
@@ -100,6 +104,8 @@ class Commands:
         """Say whether a command is called so."""
         return name.lower() in self._by_name
 
-    def menu(self) -> list[MenuEntry]:
-        """Return the commands for a platform's own menu."""
-        return [MenuEntry(command.name, command.help) for command in self.all]
+    def menu(self, more: Sequence[MenuEntry] = ()) -> list[MenuEntry]:
+        """Return the commands for a platform's own menu, and as many others behind them as there is room for."""
+        own = [MenuEntry(command.name, command.help) for command in self.all]
+        others = [entry for entry in more if not self.has(entry.name)]
+        return [*own, *others][: max(MENU_ENTRIES, len(own))]

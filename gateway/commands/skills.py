@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from gateway.agent.skills.approvals import SkillApprovals, StagedSkill
-from gateway.agent.skills.library import Library
+from gateway.agent.skills.library import Library, slug
 from gateway.agent.skills.skill import FILE, NAME_CHARS, Skill
+from gateway.agent.skills.usage import UNKNOWN
 from gateway.agent.skills.view import linked, view_file
 from gateway.agent.skills.words import one_line
 from gateway.commands.registry import Asked, Command, Said
+from gateway.contracts.adapter import MenuEntry
 from gateway.errors import ToolError
 from gateway.types import Role, SessionKey
 
@@ -23,6 +26,9 @@ MOST_LISTED = 200
 LINE_CHARS = 80
 SHOWN_CHARS = 6_000
 """Characters of a skill, or of a change, that a chat is shown."""
+MENU_CHARS = 100
+"""Characters of a description in a platform's menu."""
+_MENU_NAME = re.compile(r"[a-z0-9_]{1,32}")
 NO_SKILLS = "Skills cannot be used here."
 NONE = "There are no skills yet. They are folders with a SKILL.md in the home's folder skills/."
 HELP = "/NAME what to do calls one; /skills show NAME shows it."
@@ -51,6 +57,23 @@ def skills_command(of: Callable[[SessionKey], SkillRooms | None]) -> Command:
         return Said(await _answer(rooms, asked) if rooms else NO_SKILLS)
 
     return Command("skills", "show what I have learned to do", work=skills)
+
+
+def menu_entries(library: Library) -> list[MenuEntry]:
+    """Return the skills that a platform's menu can name, the most used first. Blocking."""
+    catalog = library.catalog()
+    found: dict[str, MenuEntry] = {}
+
+    def order(skill: Skill) -> tuple[bool, int, str]:
+        record = catalog.records.get(skill.name, UNKNOWN)
+        return not record.pinned, -record.uses - record.views, skill.name
+
+    for skill in sorted(catalog.skills, key=order):
+        name = slug(skill.name).replace("-", "_")
+        if _MENU_NAME.fullmatch(name) and name not in found:
+            said = one_line(skill.description, MENU_CHARS)
+            found[name] = MenuEntry(name, said or one_line(skill.name, MENU_CHARS))
+    return list(found.values())
 
 
 async def _answer(rooms: SkillRooms, asked: Asked) -> str:

@@ -51,6 +51,8 @@ class House:
     reviewer: DrivenModel | None = None
     writers: list[Model] = field(default_factory=list)
     """Models that write summaries before the one that answers."""
+    minds: dict[str, Mind] = field(default_factory=dict)
+    """What profiles think with, by name, where that is not put together here."""
     skills: bool = False
     """Let the agent have the skills of its home."""
     engine: Callable[[], ContextEngine] | None = None
@@ -91,7 +93,7 @@ class House:
 
     def _minds(self, plan: Plan) -> dict[str, Mind]:
         own = {profile.name: self._mind_of(profile) for profile in plan.others}
-        return {NAMESPACE: self._mind(), **own}
+        return {NAMESPACE: self._mind(), **own, **self.minds}
 
     def _mind_of(self, profile: Profile) -> Mind:
         return replace(
@@ -99,6 +101,7 @@ class House:
             model=lambda name: self.agents[profile.name],
             workspace=lambda session, address: profile.home,
             names=list,
+            library=Library(profile.home) if self.skills else None,
             provider=lambda: None,
             engine=lambda: Compressor(profile.compression, Redactor(), search=True),
             writers=lambda name: [self.agents[profile.name]],
