@@ -16,7 +16,7 @@ from gateway.app.households import Households
 from gateway.app.process import Duties, Mind, Plan
 from gateway.app.speakers import Speakers
 from gateway.app.terminal import PLATFORM as LOCAL
-from gateway.app.upkeep import index_by_and_by, prune_by_and_by, stay_alone
+from gateway.app.upkeep import Cared, curate_by_and_by, index_by_and_by, prune_by_and_by, stay_alone
 from gateway.bus import open_hints
 from gateway.bus.shards import Shards
 from gateway.contracts.adapter import Adapter, Limits
@@ -181,10 +181,18 @@ class Gateway(Resource):
         if self.plan.works and not self.plan.only:
             me, alone = self.shards.me.id, self.plan.alone
             work["old rows"] = partial(prune_by_and_by, self.database, me, self.plan.keep_seconds, alone=alone)
+            work["skills"] = partial(curate_by_and_by, self.database, me, self._cared(), alone=alone)
             work["search"] = partial(index_by_and_by, self.database, me, alone=alone)
         if self.plan.alone:
             work["sole use"] = partial(stay_alone, self.database)
         return work
+
+    def _cared(self) -> list[Cared]:
+        return [
+            Cared(one.name, one.mind.library, one.profile.skills.curator)
+            for one in self.households
+            if one.mind.library is not None
+        ]
 
     def _listeners(self) -> list[Adapter]:
         return list(self.adapters.values()) if Duties.EDGE in self.plan.duties else []

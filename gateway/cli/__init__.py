@@ -29,6 +29,7 @@ COMMANDS = {
     "context": ("gateway.cli.context:context", "Show what fills the window of a conversation's model."),
     "context-files": ("gateway.cli.context_files:context_files", "Show what context files tell the agent."),
     "memory": ("gateway.cli.memory:memory", "Show, correct and erase what the agent remembers."),
+    "skills": ("gateway.cli.skills:skills", "Show what the agent has learned to do, and decide on it."),
     "deliveries": ("gateway.cli.deliveries:deliveries", "List, retry and discard what was not delivered."),
     "config": ("gateway.cli.config:config", "Show, check and change the settings."),
     "version": ("gateway.cli.version:version", "Print the version."),

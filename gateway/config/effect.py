@@ -16,7 +16,7 @@ from gateway.config.shape import Unit, units
 IN_EFFECT = tuple(
     """
     model.* fallback_providers agent.max_turns agent.context_file_max_chars agent.tool_use_enforcement
-    agent.personalities platform_hints skills.external_dirs skills.disabled skills.write_approval workspace.* terminal.*
+    agent.personalities platform_hints skills.* workspace.* terminal.*
     sessions.group_sessions_per_user sessions.thread_sessions_per_user
     memory.memory_enabled memory.user_profile_enabled memory.memory_char_limit memory.user_char_limit
     memory.write_approval memory.scope memory.nudge_interval memory.flush_min_turns

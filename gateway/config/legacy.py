@@ -32,6 +32,11 @@ MOVED = {
     "logging.max_size_mb": "log.max_megabytes",
     "logging.backup_count": "log.keep",
     "personalities": "agent.personalities",
+    "curator.enabled": "skills.curator.enabled",
+    "curator.interval_hours": "skills.curator.interval_hours",
+    "curator.min_idle_hours": "skills.curator.min_idle_hours",
+    "curator.stale_after_days": "skills.curator.stale_after_days",
+    "curator.archive_after_days": "skills.curator.archive_after_days",
     "context_file_max_chars": "agent.context_file_max_chars",
     "terminal.timeout": "terminal.timeout_seconds",
     "terminal.docker_image": "terminal.image",
@@ -69,7 +74,7 @@ UNUSED = tuple(
     compression.max_turn_hold compression.compact_threshold
     file_read_max_chars tool_output tool_loop_guardrails
     skills.template_vars skills.inline_shell* skills.guard_agent_created skills.platform_disabled skills.config
-    curator auxiliary.transient_retries auxiliary.web_extract auxiliary.skills_hub auxiliary.mcp
+    curator.* auxiliary.transient_retries auxiliary.web_extract auxiliary.skills_hub auxiliary.mcp
     auxiliary.memory_query_rewrite auxiliary.tts_audio_tags auxiliary.triage_specifier auxiliary.kanban_decomposer
     auxiliary.profile_describer auxiliary.goal_judge auxiliary.curator auxiliary.monitor auxiliary.moa_*
     auxiliary.*.extra_body auxiliary.*.reasoning_effort auxiliary.*.download_timeout auxiliary.title.enabled
@@ -108,7 +113,7 @@ def modernise(tree: Branch, root: type[BaseModel], warn: Warn) -> None:
     _drop(tree, warn)
     for key in (*LENIENT, *moved):
         _know(tree, root, tuple(key.split(".")), warn)
-    for section in ("session_reset", "logging", "platform_toolsets", "database", "auth"):
+    for section in ("session_reset", "logging", "platform_toolsets", "database", "auth", "curator"):
         left = find(tree, (section,))
         if left and isinstance(left.node, Branch) and not left.node.entries:
             pop(tree, (section,))

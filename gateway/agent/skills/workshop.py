@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -12,8 +12,9 @@ from filelock import FileLock, Timeout
 
 from gateway.agent.skills.change import Author, Change, Step, prepare
 from gateway.agent.skills.library import Library
-from gateway.agent.skills.skill import FILE
+from gateway.agent.skills.skill import FILE, Skill
 from gateway.agent.skills.stored import put
+from gateway.agent.skills.usage import Record
 from gateway.agent.tools.beneath import beneath
 from gateway.agent.tools.files import WHY
 from gateway.errors import ToolError
@@ -51,6 +52,29 @@ class Workshop:
                 return self._done(step, change)
             except OSError as error:
                 raise ToolError(f"{step.path}: {WHY.get(error.errno or 0, error.strerror)}") from error
+            finally:
+                self._library.changed()
+
+    def archive(self, skill: Skill, *, unless: Callable[[Record], bool] | None = None) -> str:
+        """
+        Put a skill away; return the name under which the archive has it.
+
+        "" where `unless` holds by then, or where another process was faster.
+        """
+        with self._alone():
+            gone = not (skill.root / skill.file).exists()
+            if unless and (gone or unless(self._library.usage.record(skill.name))):
+                return ""
+            try:
+                return self._library.shelf.archive(skill)
+            finally:
+                self._library.changed()
+
+    def restore(self, name: str) -> str:
+        """Bring back what the archive has under this name; return the path it has now."""
+        with self._alone():
+            try:
+                return self._library.shelf.restore(name)
             finally:
                 self._library.changed()
 

@@ -7,6 +7,21 @@ from pydantic import Field
 from gateway.config.sections.base import Section
 
 
+class CuratorSettings(Section):
+    """Skills that the agent made and nobody uses any more are put away, never deleted."""
+
+    enabled: bool = True
+    """Put them away."""
+    interval_hours: float = Field(168, ge=1, le=87_600)
+    """How often they are looked for; the first time after as long."""
+    min_idle_hours: float = Field(2, ge=0, le=87_600)
+    """Only where nobody has spoken for so long."""
+    stale_after_days: float = Field(30, ge=0, le=36_500)
+    """Days without use after which the list calls one stale; 0 is never."""
+    archive_after_days: float = Field(90, ge=0, le=36_500)
+    """Days without use after which one is put away; 0 is never."""
+
+
 class SkillSettings(Section):
     """Skills: what the agent has learned to do."""
 
@@ -18,3 +33,5 @@ class SkillSettings(Section):
     """Names of skills that are not shown."""
     write_approval: bool = False
     """Skills the agent writes wait for approval."""
+    curator: CuratorSettings = CuratorSettings()
+    """What becomes of skills that nobody uses."""

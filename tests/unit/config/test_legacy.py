@@ -62,6 +62,12 @@ def value(read: Read, text: str, key: str) -> tuple[Any, tuple[str, ...]]:
             30_000,
             "context_file_max_chars is now agent",
         ),
+        (
+            "curator: {archive_after_days: 60}",
+            "skills.curator.archive_after_days",
+            60,
+            "curator.archive_after_days is now skills",
+        ),
         ("model: gpt-5", "model.default", "gpt-5", "model: NAME is now model.default"),
         ("model: 4.1", "model.default", "4.1", "model: NAME is now model.default"),
         ("approvals: {mode: smart}", "approvals.mode", "model", "approvals.mode is now written model"),
@@ -192,7 +198,7 @@ file_read_max_chars: 100000
 tool_output: {max_bytes: 50000}
 tool_loop_guardrails: {}
 skills: {template_vars: true, inline_shell: false, inline_shell_timeout: 10, guard_agent_created: false}
-curator: {enabled: true}
+curator: {consolidate: true}
 auxiliary: {transient_retries: 2, web_extract: {timeout: 360}, vision: {extra_body: {}, download_timeout: 30}}
 delegation: {max_iterations: 50}
 sessions: {auto_prune: false, retention_days: 90}
