@@ -20,13 +20,14 @@ from gateway.agent.loop import Agent
 from gateway.agent.memory.approve import Approvals
 from gateway.agent.memory.backing.queues import Desk
 from gateway.agent.memory.manager import MemoryManager
+from gateway.agent.review.reviewer import ORIGIN
 from gateway.agent.skills.audience import Audience
 from gateway.agent.tools.skills import NAMES, SkillWriting, skill_tools
 from gateway.app.fits import at_home, crowded
 from gateway.app.process import Mind, Profile
 from gateway.app.prompts import PromptRooms, Prompts
 from gateway.app.remember import Remember, open_memories
-from gateway.app.review import reviewer_of
+from gateway.app.review import keeps_notes, reviewer_of
 from gateway.app.skills import Skills, skills_of
 from gateway.app.speakers import Speakers
 from gateway.contracts.adapter import Limits
@@ -180,16 +181,23 @@ class Household(Resource):
     def _make_reviewing(self) -> Reviewing:
         settings = self.profile.memory
         looks = self._grounds.works and self._grounds.reviews
-        reviewer = reviewer_of(self.remember.memories, self._grounds.database, settings) if looks else None
+        memories, steps = self.remember.memories, self.profile.skills.creation_nudge_interval if self.skills else 0
+        learns = self._review_skills if steps else None
+        reviewer = reviewer_of(memories, self._grounds.database, settings, learns) if looks else None
+        notes = keeps_notes(memories, settings)
         return Reviewing(
-            settings.nudge_interval,
-            settings.flush_min_turns,
+            settings.nudge_interval if notes else 0,
+            settings.flush_min_turns if notes else 0,
             reviewer,
             self.mind.reviews() if reviewer else None,
             self.mind.model,
             self.tools,
             self.remember.whose,
+            steps,
         )
+
+    def _review_skills(self) -> Sequence[Tool]:
+        return self._skill_tools(ORIGIN)
 
     def approvals(self) -> Approvals:
         """Return who decides on writes to this profile's notes."""
@@ -205,8 +213,8 @@ class Household(Resource):
         more = self._with_skills(more)
         return self._nearby(self.mind.tools(turn.role, model, self._with_engine(more)))
 
-    def _skill_tools(self) -> Sequence[Tool]:
-        writing = SkillWriting(stage=self.profile.skills.write_approval)
+    def _skill_tools(self, origin: str = "foreground") -> Sequence[Tool]:
+        writing = SkillWriting(stage=self.profile.skills.write_approval, origin=origin)
         return skill_tools(self.skills.room, writing) if self.skills else ()
 
     def audience(self, turn: Turn) -> Audience:

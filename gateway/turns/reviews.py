@@ -1,7 +1,8 @@
 """When conversations are reviewed: every so many turns once the answer is delivered, and when they are left.
 
-In: turns that ended, sessions that are left. Out: notes, and a line in the chat. A review runs beside the turns and
-holds up nobody; what it is about was taken from the counters before it began, so that it happens once at most.
+In: turns that ended, sessions that are left. Out: notes, skills, and a line in the chat. A review runs beside the
+turns and holds up nobody; what it is about was taken from the counters before it began, so that it happens at most
+once.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from structlog.contextvars import bound_contextvars
 from gateway.agent.history import repair
 from gateway.agent.memory.backing import nudges
 from gateway.agent.memory.backing.nudges import Counters
-from gateway.agent.review.outcome import saved, steps
+from gateway.agent.review.outcome import managed, saved, steps
 from gateway.agent.review.report import Notifications, report
 from gateway.agent.review.reviewer import Past, Reviewed, Reviewer
+from gateway.agent.tools.skills import MANAGE
 from gateway.bus import lanes, reports
 from gateway.bus.claims import TURNS_TOPIC
 from gateway.contracts.bus import Hints
@@ -33,6 +35,7 @@ from gateway.errors import GatewayError
 from gateway.messages import Message
 from gateway.metrics import Metrics
 from gateway.sessions import store
+from gateway.sessions.keys import is_of_one
 from gateway.sessions.whose import Whose
 from gateway.storage.database import Connection, Database
 from gateway.supervise import contain
@@ -55,8 +58,9 @@ class Reviewing:
     """
     How an agent looks back over its conversations: after how many turns, and how many make one that is left worth it.
 
-    0: never. `reviewer` is None where there is nothing to write to. `other` is the model that reviews in place of the
-    one that answered, if any. The rest is as for turns.
+    0: never. `steps` is after how many answers with tool calls skills are looked for. `reviewer` is None where there is
+    nothing to write to. `other` is the model that reviews in place of the one that answered, if any. The rest is as for
+    turns.
     """
 
     interval: int
@@ -66,6 +70,7 @@ class Reviewing:
     model: Callable[[str], Model]
     tools: Callable[[Turn, Model], Tools]
     whose: Callable[[Event], Awaitable[Whose]]
+    steps: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +101,13 @@ class Spoken:
     unsaved: int = 0
 
 
-Take = Callable[[Connection], bool]
-"""Takes what was counted, or learns that another has."""
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A review that is due, and what it looks for. `take` takes what was counted, or learns that another has."""
+
+    take: Callable[[Connection], bool]
+    notes: bool = True
+    skills: bool = False
 
 
 class Reviews:
@@ -115,9 +125,19 @@ class Reviews:
     def count(self, connection: Connection, turn: Turn, added: Sequence[Message], *, again: bool) -> Counters | None:
         """Count a turn in the transaction that ends it; one that answers again what was counted adds no turn."""
         reviewing = self._rooms.of(turn.session)
-        if not turn.notes or reviewing is None or not (reviewing.interval or reviewing.leaving):
+        if reviewing is None:
             return None
-        return nudges.count(connection, turn.session_id, turns=int(not again), steps=steps(added), saved=saved(added))
+        remembers = bool(turn.notes and (reviewing.interval or reviewing.leaving))
+        if not remembers and not (reviewing.steps and is_of_one(str(turn.session))):
+            return None
+        return nudges.count(
+            connection,
+            turn.session_id,
+            turns=int(not again),
+            steps=steps(added),
+            saved=saved(added),
+            managed=managed(added),
+        )
 
     def ended(self, session: LiveSession, spoken: Spoken, counters: Counters | None, *, completed: bool) -> None:
         """Hear of a turn that was stored; review its session if that is due."""
@@ -127,9 +147,8 @@ class Reviews:
         if session not in self._spoken and self._group is not None:
             self._group.create_task(self._look(spoken.turn.session))  # the news of a /new may have been lost
         self._spoken[session] = replace(spoken, unsaved=counters.unsaved)
-        if completed and 0 < reviewing.interval <= counters.turns:
-            take = partial(nudges.begin, session_id=session.id, turns=reviewing.interval)
-            self._start(session, spoken, take, delivered=spoken.turn.targets)
+        if completed and (due := _due(reviewing, spoken, counters)) is not None:
+            self._start(session, spoken, due, delivered=spoken.turn.targets)
 
     async def left(self, session: LiveSession) -> None:
         """Hear that a session is let go, and review it if enough was said since the last save; returns at once."""
@@ -138,7 +157,7 @@ class Reviews:
     def _leave(self, session: LiveSession, spoken: Spoken | None) -> None:
         if spoken is not None and self._is_worth_it(spoken):
             take = partial(nudges.begin, session_id=session.id, unsaved=self._leaving(spoken.turn.session))
-            self._start(session, spoken, take)
+            self._start(session, spoken, Due(take))
 
     def _is_worth_it(self, spoken: Spoken) -> bool:
         return 0 < self._leaving(spoken.turn.session) <= spoken.unsaved
@@ -211,36 +230,36 @@ class Reviews:
         if late:
             await asyncio.wait(late, timeout=CANCEL_SECONDS)
 
-    def _start(self, session: LiveSession, spoken: Spoken, take: Take, *, delivered: Sequence[Address] = ()) -> None:
+    def _start(self, session: LiveSession, spoken: Spoken, due: Due, *, delivered: Sequence[Address] = ()) -> None:
         """Begin a review, unless one of the session runs; what is not begun stays counted."""
         reviewing = self._rooms.of(spoken.turn.session)
         if self._group is None or session.id in self._running or reviewing is None:
             return
         if (reviewing.other or spoken.model).demo:
             return
-        task = self._group.create_task(self._guard(session, spoken, take, delivered))
+        task = self._group.create_task(self._guard(session, spoken, due, delivered))
         self._running[session.id] = task
         task.add_done_callback(lambda _: self._running.pop(session.id, None))
 
-    async def _guard(self, session: LiveSession, spoken: Spoken, take: Take, delivered: Sequence[Address]) -> None:
+    async def _guard(self, session: LiveSession, spoken: Spoken, due: Due, delivered: Sequence[Address]) -> None:
         """A review that fails is a line in the log."""
         with bound_contextvars(session=session.id, turn=spoken.turn.id):
-            work = self._in_turn(session, spoken, take, delivered)
+            work = self._in_turn(session, spoken, due, delivered)
             try:
                 await contain("a review of what to remember", work, GatewayError)
             except GatewayError as error:
                 log.warning("what to remember of %s was not reviewed: %s", session.id, error)
 
-    async def _in_turn(self, session: LiveSession, spoken: Spoken, take: Take, delivered: Sequence[Address]) -> None:
+    async def _in_turn(self, session: LiveSession, spoken: Spoken, due: Due, delivered: Sequence[Address]) -> None:
         """Wait for the delivery and for a slot, take what was counted, and review."""
         if delivered:
             await self._delivered(delivered)
         async with self._slots:
-            if await self._rooms.database.write(take):
+            if await self._rooms.database.write(due.take):
                 now = self._spoken.get(session)
-                if now is not None and now.turn is spoken.turn:
+                if due.notes and now is not None and now.turn is spoken.turn:
                     self._spoken[session] = replace(now, unsaved=0)
-                await self._review(session, spoken)
+                await self._review(session, spoken, due)
 
     async def _delivered(self, targets: Sequence[Address]) -> None:
         """Return once nothing waits for these places any more, or after a while."""
@@ -257,14 +276,15 @@ class Reviews:
         except TimeoutError:
             log.info("the answer is not delivered yet, and what to remember is reviewed all the same")
 
-    async def _review(self, session: LiveSession, spoken: Spoken) -> None:
+    async def _review(self, session: LiveSession, spoken: Spoken, due: Due) -> None:
         turn, reviewing = spoken.turn, self._rooms.of(spoken.turn.session)
         assert reviewing is not None
         assert reviewing.reviewer is not None
         other, offered = reviewing.other, () if reviewing.other else spoken.offered
         # The next turn may be under way, and what it has said so far is open.
         said = tuple(repair(session.history))
-        past = Past(turn, other or spoken.model, session.conversation.system, said, offered)
+        model, prompt = other or spoken.model, session.conversation.system
+        past = Past(turn, model, prompt, said, offered, notes=due.notes, skills=due.skills)
         reviewed = await reviewing.reviewer.review(past, partial(self._there, session.id))
         self._count(reviewed)
         if reviewed.problem:
@@ -276,12 +296,13 @@ class Reviews:
 
     def _count(self, reviewed: Reviewed) -> None:
         self._rooms.metrics.count_model(reviewed.usage, reviewed.asked, failed=bool(reviewed.problem))
-        outcome = "kept" if reviewed.kept else "failed" if reviewed.problem else "nothing"
+        outcome = "kept" if reviewed.kept or reviewed.skills else "failed" if reviewed.problem else "nothing"
         self._rooms.metrics.reviews_total.labels(outcome).inc()
 
     async def _tell(self, turn: Turn, reviewed: Reviewed) -> None:
         """Say in the chat what was kept, unless its conversation was erased meanwhile."""
-        said = [(target, report(reviewed.kept, self._rooms.notify(target.adapter))) for target in turn.targets]
+        tell, notify = partial(report, reviewed.kept, skills=reviewed.skills), self._rooms.notify
+        said = [(target, tell(how=notify(target.adapter))) for target in turn.targets]
         parts = [part for target, text in said if text for part in self._rooms.prepare.parts(Reply(text), target)]
 
         def job(connection: Connection) -> list[str]:
@@ -289,3 +310,20 @@ class Reviews:
 
         if parts:
             await self._rooms.sender.wake(await self._rooms.database.write(job))
+
+
+def _due(reviewing: Reviewing, spoken: Spoken, counters: Counters) -> Due | None:
+    """
+    Return the review that is due after a turn, for notes, for skills or for both.
+
+    Skills only for people who may change them, and where nobody else speaks: what others say in a chat teaches the
+    agent nothing that it would do for everybody.
+    """
+    turn = spoken.turn
+    notes = bool(turn.notes) and 0 < reviewing.interval <= counters.turns
+    may = is_of_one(str(turn.session)) and any(spec.name == MANAGE for spec in spoken.offered)
+    skills = may and 0 < reviewing.steps <= counters.steps
+    if not notes and not skills:
+        return None
+    turns, steps = reviewing.interval if notes else 0, reviewing.steps if skills else 0
+    return Due(partial(nudges.begin, session_id=turn.session_id, turns=turns, steps=steps), notes, skills)

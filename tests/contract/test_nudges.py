@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import pytest
 from sqlalchemy import Connection, insert
@@ -74,3 +75,21 @@ async def test_the_session_that_was_left_last_is_found_if_it_is_worth_it(
 
     await database.write(furnish)
     assert await database.read(lambda connection: nudges.left(connection, "a", unsaved)) == found
+
+
+async def test_a_turn_that_changed_a_skill_begins_the_steps_anew(database: Database) -> None:
+    await count(database, steps=3)
+    managed = partial(nudges.count, session_id="s1", turns=1, steps=2, saved=False, managed=True)
+    assert await database.write(managed) == Counters(2, 0, 2)
+
+
+async def test_what_is_taken_for_skills_and_for_notes_is_counted_apart(database: Database) -> None:
+    for _ in range(3):
+        await count(database, steps=2)
+    assert not await database.write(partial(nudges.begin, session_id="s1", steps=7))
+    assert await database.write(partial(nudges.begin, session_id="s1", steps=6))
+    assert await count(database, steps=1) == Counters(4, 1, 4)
+    assert await begin(database, turns=4)
+    assert await count(database) == Counters(1, 1, 1)
+    assert await database.write(partial(nudges.begin, session_id="s1", turns=1, steps=1))
+    assert await count(database) == Counters(1, 0, 1)

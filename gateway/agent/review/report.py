@@ -12,6 +12,7 @@ from typing import Literal
 
 from gateway.agent.memory.notes import Target
 from gateway.agent.memory.operations import Operation
+from gateway.agent.skills.words import one_line
 from gateway.agent.threats import scan
 
 Notifications = Literal["off", "on", "verbose"]
@@ -19,6 +20,9 @@ ENTRY_CHARS, LINE_CHARS = 80, 300
 """Characters of one entry, and of all of them, in the short form."""
 DONE = {"add": "added", "replace": "changed", "remove": "removed"}
 WAITS = {"add": "to add", "replace": "to change", "remove": "to remove"}
+SKILL_DONE = {"create": "made", "delete": "put away"}
+SKILL_WAITS = {"create": "to be made", "delete": "to be put away"}
+NAME_CHARS = 64
 BLOCKED = "(blocked by the scan)"
 
 
@@ -31,11 +35,40 @@ class Kept:
     pending: str = ""
 
 
-def report(kept: Sequence[Kept], how: Notifications) -> str:
+@dataclass(frozen=True, slots=True)
+class KeptSkill:
+    """A change of a skill that was carried out, or waits under an id; `action` is as skill_manage takes it."""
+
+    name: str
+    action: str
+    pending: str = ""
+
+
+def report(kept: Sequence[Kept], how: Notifications, skills: Sequence[KeptSkill] = ()) -> str:
     """Return what is said of a review."""
-    if how == "off" or not kept:
+    if how == "off":
         return ""
-    return _lines(kept) if how == "verbose" else _line(kept)
+    notes = (_lines(kept) if how == "verbose" else _line(kept)) if kept else ""
+    learned = (_skill_lines(skills) if how == "verbose" else _skill_line(skills)) if skills else ""
+    return "\n".join(filter(None, (notes, learned)))
+
+
+def _skill_line(skills: Sequence[KeptSkill]) -> str:
+    done = list(dict.fromkeys(_skill(one) for one in skills if not one.pending))
+    waits = list(dict.fromkeys(_skill(one) for one in skills if one.pending))
+    said = [f"Skill {'; '.join(done)}"] if done else []
+    said += [f"Skill that waits for an owner (/skills pending): {'; '.join(waits)}"] if waits else []
+    return f"💾 {' · '.join(said)}"
+
+
+def _skill_lines(skills: Sequence[KeptSkill]) -> str:
+    lines = [f"- {_skill(one)}{f' (/skills approve {one.pending})' if one.pending else ''}" for one in skills]
+    return "\n".join(["💾 Skills; /skills lists them all:", *lines])
+
+
+def _skill(one: KeptSkill) -> str:
+    done, other = (SKILL_WAITS, "to be changed") if one.pending else (SKILL_DONE, "changed")
+    return f"{one_line(one.name, NAME_CHARS)} {done.get(one.action, other)}"
 
 
 def _line(kept: Sequence[Kept]) -> str:

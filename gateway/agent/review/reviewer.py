@@ -1,11 +1,11 @@
-"""One review: a conversation in, what was written of it out. It stores nothing but notes."""
+"""One review: a conversation in, what was written of it out. It stores nothing but notes and skills."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from gateway.agent.context.window import FixedWindow
 from gateway.agent.loop import Agent, Work
@@ -14,17 +14,18 @@ from gateway.agent.memory.memories import Memories
 from gateway.agent.memory.notes import Target
 from gateway.agent.memory.operations import Operation
 from gateway.agent.memory.scopes import Owner
-from gateway.agent.review.narrow import Nowhere, OnlyMemory
-from gateway.agent.review.outcome import said
+from gateway.agent.review.narrow import Nowhere, Only
+from gateway.agent.review.outcome import kept_skill, said
 from gateway.agent.review.replay import digest, replayed, tokens
-from gateway.agent.review.report import Kept
+from gateway.agent.review.report import Kept, KeptSkill
 from gateway.agent.review.request import request
-from gateway.agent.tools.notes import Mode, Writing, memory_tool
+from gateway.agent.tools.notes import Heard, Mode, Writing, memory_tool
 from gateway.contracts.model import Model
 from gateway.contracts.tool import ToolSpec
 from gateway.llm.tokens.messages import estimate_tools
 from gateway.messages import Finished, Message, ToolFinished, Usage
 from gateway.storage.database import Database
+from gateway.toolkit.function import Tool
 from gateway.types import Turn
 
 ORIGIN = "background_review"
@@ -46,6 +47,7 @@ class Past:
     A conversation to look back over. `turn` is its last one, whose notes are meant.
 
     `offered` are the tools that `model` knows from it; there are none where it is another model, which gets a digest.
+    `notes` and `skills` say what is looked for.
     """
 
     turn: Turn
@@ -53,6 +55,16 @@ class Past:
     prompt: str
     history: Sequence[Message]
     offered: Sequence[ToolSpec] = ()
+    notes: bool = True
+    skills: bool = False
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the calls of a review have come to so far: ids of notes that wait, and skills."""
+
+    staged: list[str] = field(default_factory=list)
+    skills: list[KeptSkill] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +75,29 @@ class Reviewed:
     usage: Usage
     asked: int
     problem: str = ""
+    skills: tuple[KeptSkill, ...] = ()
 
 
 class Reviewer:
-    """Reviews conversations; holds nothing between them. `mode` is the setting of the agent's writes."""
+    """
+    Reviews conversations; holds nothing between them. `mode` is the setting of the agent's writes of notes.
 
-    def __init__(self, memories: Memories, database: Database, mode: Mode, *, seconds: float = SECONDS) -> None:
+    `skills` makes the tools with which one review works on skills; they remember what it has looked at.
+    """
+
+    def __init__(
+        self,
+        memories: Memories,
+        database: Database,
+        mode: Mode,
+        skills: Callable[[], Sequence[Tool]] = tuple,
+        *,
+        seconds: float = SECONDS,
+    ) -> None:
         self._memories = memories
         self._database = database
         self._mode: Mode = mode
+        self._skills = skills
         self._seconds = seconds
         self._agent = Agent(steps=STEPS - 1)  # and one that ends it, where these were not enough
 
@@ -84,26 +110,30 @@ class Reviewer:
         async def hear(turn: Turn, target: Target, operations: Sequence[Operation]) -> None:
             written.append(Kept(target, tuple(operations)))
 
-        memory = memory_tool(self._memories, self._database, Writing(self._mode, ORIGIN), hear)
-        notes = await self._memories.store(Owner.parse(past.turn.notes)).snapshot()
+        tools = [*self._notes(hear)] if past.notes else []
+        tools += self._skills() if past.skills else []
+        notes = await self._memories.store(Owner.parse(past.turn.notes)).snapshot() if past.notes else None
         work = Work(
             turn=replace(past.turn, id=f"{past.turn.id}.review"),
             model=past.model,
-            tools=OnlyMemory(memory, past.offered, there),
+            tools=Only(tools, past.offered, there),
             journal=Nowhere(),
             window=FixedWindow(past.prompt, shown),
-            said=Message("user", request(notes)),
+            said=Message("user", request(notes, skills=past.skills)),
         )
-        staged: list[str] = []
+        seen = _Seen()
         try:
             async with asyncio.timeout(self._seconds):
-                problem = await self._work(work, staged)
+                problem = await self._work(work, seen)
         except TimeoutError:
             problem = f"it took longer than {self._seconds:g} s"
-        waiting = await self._waiting(past.turn, staged) if staged else []
-        return Reviewed((*written, *waiting), work.usage, work.asked, problem)
+        waiting = await self._waiting(past.turn, seen.staged) if seen.staged else []
+        return Reviewed((*written, *waiting), work.usage, work.asked, problem, tuple(seen.skills))
 
-    async def _work(self, work: Work, staged: list[str]) -> str:
+    def _notes(self, hear: Heard) -> Sequence[Tool]:
+        return (memory_tool(self._memories, self._database, Writing(self._mode, ORIGIN), hear),)
+
+    async def _work(self, work: Work, seen: _Seen) -> str:
         """Let the agent work, as long as it gets somewhere; return what went wrong."""
         futile = 0
         async with aclosing(self._agent.run(work)) as report:
@@ -114,7 +144,10 @@ class Reviewer:
                     continue
                 told = said(progress.result)
                 futile = 0 if told.get("success") is True else futile + 1
-                staged += [str(told["pending_id"])] if told.get("pending_id") else []
+                if skill := kept_skill(progress.call, told):
+                    seen.skills.append(skill)
+                elif told.get("pending_id"):
+                    seen.staged.append(str(told["pending_id"]))
                 if futile >= FUTILE:
                     return f"{FUTILE} calls in a row came to nothing"
                 if work.usage.prompt > MOST_TOKENS:

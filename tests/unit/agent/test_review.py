@@ -170,7 +170,7 @@ async def test_a_review_may_use_no_tool_but_memory(study: Study) -> None:
     model = ScriptedModel(Completed("", (ToolCall("c", "shell", "{}"),)), NOTHING)
     await study.review(model, offered=[shell])
     assert [spec.name for spec in model.offered[0]] == ["memory"]
-    assert model.asked[1][-1].content == ONLY
+    assert model.asked[1][-1].content == ONLY.format(tools="memory")
 
 
 async def test_a_review_ends_after_so_many_steps(study: Study) -> None:

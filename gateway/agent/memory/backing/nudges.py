@@ -1,8 +1,8 @@
 """When a conversation is due to be reviewed: counters by session, functions of an open connection.
 
 `turns` counts what people said since the last review or save, `unsaved` the same for a conversation that is left, and
-`steps` the answers with tool calls. A review begins by a compare-and-set on the row, before it does anything: after a
-crash, or among several processes, what was counted is reviewed once at most.
+`steps` the answers with tool calls since a skill was changed or looked for. A review begins by a compare-and-set on the
+row, before it does anything: after a crash, or among several processes, what was counted is reviewed once at most.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _COUNT = Upsert(
             index_elements=["session_id"],
             set_={
                 "turns": nudges.c.turns * bindparam("keep") + bindparam("a"),
-                "steps": nudges.c.steps + bindparam("b"),
+                "steps": nudges.c.steps * bindparam("on") + bindparam("b"),
                 "unsaved": nudges.c.unsaved * bindparam("keep") + bindparam("a"),
             },
         )
@@ -41,16 +41,39 @@ _COUNT = Upsert(
 )
 
 
-def count(connection: Connection, session_id: str, *, turns: int, steps: int, saved: bool) -> Counters:
-    """Count what a turn adds; one that `saved` begins the counts of turns anew. One statement."""
-    values = {"session": session_id, "a": 0 if saved else turns, "b": steps, "keep": int(not saved)}
+def count(
+    connection: Connection, session_id: str, *, turns: int, steps: int, saved: bool, managed: bool = False
+) -> Counters:
+    """
+    Count what a turn adds. One statement.
+
+    One that `saved` notes begins the counts of turns anew, one that `managed` skills that of steps.
+    """
+    values = {
+        "session": session_id,
+        "a": 0 if saved else turns,
+        "b": 0 if managed else steps,
+        "keep": int(not saved),
+        "on": int(not managed),
+    }
     return Counters(*connection.execute(_COUNT.of(connection), values).one())
 
 
-def begin(connection: Connection, session_id: str, *, turns: int = 0, unsaved: int = 0) -> bool:
-    """Take what was counted, if it is at least so much; False where another did, or nothing is left to review."""
-    due = update(nudges).where(nudges.c.session_id == session_id, nudges.c.turns >= turns, nudges.c.unsaved >= unsaved)
-    return connection.execute(due.values(turns=0, unsaved=0)).rowcount == 1
+def begin(connection: Connection, session_id: str, *, turns: int = 0, unsaved: int = 0, steps: int = 0) -> bool:
+    """
+    Take what was counted, if it is at least so much; False where another did, or nothing is left to review.
+
+    Where only `steps` are named, those of turns stay counted; where they are not, `steps` do.
+    """
+    due = update(nudges).where(
+        nudges.c.session_id == session_id,
+        nudges.c.turns >= turns,
+        nudges.c.unsaved >= unsaved,
+        nudges.c.steps >= steps,
+    )
+    taken = {"steps": 0} if steps else {}
+    taken |= {"turns": 0, "unsaved": 0} if turns or unsaved or not steps else {}
+    return connection.execute(due.values(**taken)).rowcount == 1
 
 
 def left(connection: Connection, lane: str, unsaved: int) -> str:
