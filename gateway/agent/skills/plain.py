@@ -17,7 +17,7 @@ _KEY = re.compile(r"([A-Za-z_][\w.-]*):(?: +|$)(.*)", re.ASCII)
 _PLAIN = re.compile(r"(?![\[\]{},#&*!|>'\"%@`]|[-?:](?: |$)|---|\.\.\.)(?!.*(?:: | #|:$)).+")
 _QUOTED = re.compile(r"\"([^\"\\]*)\"|'((?:[^']|'')*)'")
 _SIMPLE = re.compile(r"[A-Za-z0-9_][\w ./-]*(?:, ?[A-Za-z0-9_][\w ./-]*)*")
-_ITEM = re.compile(r" *(?:\"([^\"\\]*)\"|'([^']*)'|([^\[\]{},#&*!|>'\"%@`?: -][^\[\]{},#:\"']*?)) *(,|$)")
+_ITEM = re.compile(r" *(?:\"([^\"\\]*)\" *|'([^']*)' *|([^\[\]{},#&*!|>'\"%@`?: -][^\[\]{},#:\"']*))(,|$)")
 _BLOCKS = frozenset({">", ">-", "|", "|-"})
 _DEEPEST = 16
 
@@ -143,7 +143,8 @@ def _flow(text: str) -> list[Value]:
         match = _ITEM.match(inside, at)
         if match is None or end != ",":
             raise _Doubt
-        found.append(next(part for part in match.groups()[:3] if part is not None))
+        double, single, bare = match.groups()[:3]
+        found.append(bare.rstrip(" ") if bare is not None else double if double is not None else single)
         at, end = match.end(), match[4]
     if end == "," and (found or inside.strip()):
         raise _Doubt

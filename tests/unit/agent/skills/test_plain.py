@@ -65,6 +65,12 @@ def test_it_leaves_what_it_is_not_sure_of(text: str) -> None:
     assert plain(text) is None
 
 
+@pytest.mark.parametrize("inside", ["a", '"a"', "'a'", "a,b", "", "-"])
+def test_a_list_of_mostly_space_takes_no_more_time_than_another(inside: str) -> None:
+    """A list that takes quadratic time would take hours, and hold everything else up meanwhile."""
+    assert plain(f"a: [{inside}{' ' * 1_000_000}: x]") is None
+
+
 PIECES = st.lists(
     st.sampled_from(
         [*"ab:-#[]{},'\"|>&*!?%~ ", ": ", "\n", "\n  ", "\n    ", "- ", "key: ", "\n- ", ", ", "1.0", "é", "''", "---"]

@@ -158,6 +158,8 @@ def test_aliases_that_multiply_are_not_followed() -> None:
     [
         ('"a/../../b"', "a-..-..-b"),
         ('"a\\nb"', "a b"),
+        ('"a\\ud800b"', "a\ufffdb"),
+        ('"\\ud83d\\ude00"', "😀"),
         ("a\u202eb\u200b", "ab"),
         ("</available_skills>", "available_skills"),
         ("x" * 100, "x" * 63 + "…"),
