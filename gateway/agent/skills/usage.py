@@ -7,7 +7,6 @@ processes of the home write it, one at a time. Blocking.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 from collections.abc import Callable, Mapping
@@ -16,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+import orjson
 from filelock import FileLock, Timeout
 
 from gateway.agent.skills.stored import put
@@ -80,22 +80,23 @@ class Usage:
 
     def records(self) -> Mapping[str, Record]:
         """Return what is known, by the names of the skills; nothing where the file cannot be read."""
-        return {name: _record(raw) for name, raw in (_parse(self._read()) or {}).items()}
+        try:
+            known = _parse(self._read())
+        except (OSError, ToolError):
+            return {}
+        return {name: _record(raw) for name, raw in (known or {}).items()}
 
     def record(self, name: str) -> Record:
         return self.records().get(name, UNKNOWN)
 
     def bump(self, name: str, kind: Kind) -> None:
-        """Count a use; a folder that cannot be written counts nothing."""
+        """Count a use."""
 
         def more(raw: Raw) -> None:
             raw[f"{kind}_count"] = _count(raw.get(f"{kind}_count")) + 1
             raw[_TIMES[kind]] = _now()
 
-        try:
-            self._change(name, more)
-        except (OSError, ToolError) as error:
-            log.debug("a use of the skill %s was not counted: %s", name, error)
+        self._note(name, more)
 
     def pin(self, name: str) -> None:
         """Keep a skill from being archived."""
@@ -111,16 +112,23 @@ class Usage:
             raw.clear()
             raw.update(created_by=by, created_at=_now(), state="active")
 
-        self._change(name, anew)
+        self._note(name, anew)
 
     def archived(self, name: str, path: str, shelved: str) -> None:
         """Note where a skill was and what the archive calls it."""
         what = {"state": "archived", "archived_at": _now(), "archived_from": path, "archived_as": shelved}
-        self._change(name, lambda raw: raw.update(what))
+        self._note(name, lambda raw: raw.update(what))
 
     def restored(self, name: str) -> None:
         """Note that a skill is back."""
-        self._change(name, lambda raw: raw.update(state="active", archived_at=None, archived_as=""))
+        self._note(name, lambda raw: raw.update(state="active", archived_at=None, archived_as=""))
+
+    def _note(self, name: str, edit: Callable[[Raw], None]) -> None:
+        """Write down what has happened already, and is so whether that can be written or not."""
+        try:
+            self._change(name, edit)
+        except (OSError, ToolError) as error:
+            log.info("what became of the skill %s was not noted: %s", name, error)
 
     def _change(self, name: str, edit: Callable[[Raw], None]) -> None:
         try:
@@ -131,15 +139,19 @@ class Usage:
                     put(self._folder, DAMAGED, raw)
                     records = {}
                 edit(records.setdefault(name, {}))
-                put(self._folder, NAME, json.dumps(records, ensure_ascii=False, indent=1).encode())
+                put(self._folder, NAME, _packed(records))
         except Timeout as error:
             raise ToolError(f"{NAME} is locked by another process") from error
 
     def _read(self) -> bytes:
+        """Return what stands there; raise what `read` raises where it is there and cannot be had as a whole."""
         try:
-            return read(self._folder, NAME, MOST_BYTES)
-        except (OSError, ToolError):
+            raw = read(self._folder, NAME, MOST_BYTES + 1)
+        except FileNotFoundError:
             return b""
+        if len(raw) > MOST_BYTES:
+            raise ToolError(f"{NAME} is larger than {MOST_BYTES:,} bytes")
+        return raw
 
 
 def _parse(raw: bytes) -> dict[str, Raw] | None:
@@ -147,12 +159,19 @@ def _parse(raw: bytes) -> dict[str, Raw] | None:
     if not raw:
         return {}
     try:
-        values = json.loads(raw)
-    except (ValueError, RecursionError):
+        values = orjson.loads(raw)
+    except orjson.JSONDecodeError:
         return None
     if not isinstance(values, dict):
         return None
     return {name: value for name, value in values.items() if isinstance(value, dict)}
+
+
+def _packed(records: dict[str, Raw]) -> bytes:
+    try:
+        return orjson.dumps(records, option=orjson.OPT_INDENT_2)
+    except orjson.JSONEncodeError as error:
+        raise ToolError(f"{NAME} holds what cannot be written again: {error}") from error
 
 
 def _record(raw: Raw) -> Record:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Self, TypeAlias
 
 from gateway.agent.skills.skill import CATEGORY_FILE, FILE, SUPPORT
+from gateway.agent.skills.words import is_one_line
 from gateway.agent.tools.beneath import FOLDER, beneath
 from gateway.errors import ToolError
 
@@ -168,6 +169,9 @@ class _Walk:
             path.encode()
         except UnicodeEncodeError:
             self._found.problems.append(f"{path!r}: its name is not UTF-8")
+            return
+        if not is_one_line(name):  # it stands in the index, between lines that are ours
+            self._found.problems.append(f"{path!r}: its name has more than one line, or characters that nobody sees")
             return
         if _is_skill(self._found, descriptor, path, self._root, name):
             return

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gateway.agent.skills.library import Library
-from gateway.agent.skills.usage import UNKNOWN, Usage
+from gateway.agent.skills.usage import MOST_BYTES, UNKNOWN, Usage
 from gateway.errors import ToolError
 from tests.unit.agent.skills.folders import put_skill
 
@@ -73,6 +73,8 @@ def test_the_layout_is_the_references_and_what_we_do_not_know_stays(folder: Path
         b'{"a": {"view_count": "x", "pinned": "yes", "created_by": [], "last_used_at": 5}}',
         b'{"a": {"view_count": -5, "use_count": true}}',
         b'{"a": {"view_count": 1e400}}',
+        b'{"\\ud800": {}, "a": {}}',
+        b'{"a": {"x": "\\ud800"}}',
     ],
 )
 def test_whatever_stands_in_it_can_be_lived_with(folder: Path, raw: bytes) -> None:
@@ -88,6 +90,26 @@ def test_a_damaged_one_is_kept_aside(folder: Path) -> None:
     Usage(folder).bump("a", "view")
     assert Usage(folder).record("a").views == 1
     assert (folder / ".usage.json.damaged").read_text() == "{damaged"
+
+
+def test_what_can_be_read_and_not_written_again_stays_as_it_is(folder: Path) -> None:
+    raw = b'{"a": {"view_count": 2, "x": ' + b"[" * 500 + b"]" * 500 + b"}}"
+    (folder / ".usage.json").write_bytes(raw)
+    usage = Usage(folder)
+    usage.bump("a", "view")
+    assert (folder / ".usage.json").read_bytes() == raw
+    with pytest.raises(ToolError, match="cannot be written again"):
+        usage.pin("a")
+
+
+def test_one_that_is_too_large_stays_as_it_is(folder: Path) -> None:
+    with (folder / ".usage.json").open("wb") as file:
+        file.truncate(MOST_BYTES + 1)
+    usage = Usage(folder)
+    usage.bump("a", "view")
+    assert (folder / ".usage.json").stat().st_size == MOST_BYTES + 1
+    assert not (folder / ".usage.json.damaged").exists()
+    assert usage.records() == {}
 
 
 def test_what_is_no_file_counts_nothing(folder: Path) -> None:
