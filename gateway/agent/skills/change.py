@@ -8,8 +8,10 @@ what to do instead.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, get_args
 
 from gateway.agent.skills.frontmatter import read_front
@@ -163,7 +165,7 @@ def _create(library: Library, change: Change) -> Step:
     if there:
         raise ToolError(f"{name} is there already ({there[0].category}); patch it, or choose another name")
     path = "/".join([*parts, name])
-    if (library.folder / path).exists():
+    if _holds_something(library.folder / path):
         raise ToolError(f"there is a folder {path} already that is no skill in use; choose another name")
     inside = [
         skill.path for skill in library.catalog().skills if skill.path and f"{path}/".startswith(f"{skill.path}/")
@@ -171,6 +173,16 @@ def _create(library: Library, change: Change) -> Step:
     if inside:
         raise ToolError(f"{inside[0]} is a skill, not a category")
     return Step("write", name, f"{path}/{FILE}", None, content)
+
+
+def _holds_something(folder: Path) -> bool:
+    """Say whether a place is taken; not by a folder that an attempt left on a full disk, empty or with half a file."""
+    try:
+        return any(not name.startswith(".") for name in os.listdir(folder))
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
 
 
 def _good(name: str) -> bool:
@@ -194,6 +206,7 @@ def _patch(skill: Skill, change: Change) -> Step:
         raise ToolError(f"old_string is not in {inside}, which begins:\n{before[:_PREVIEW]}")
     if count > 1 and not change.replace_all:
         raise ToolError(f"old_string is in {inside} {count} times: give more of what stands around it, or replace_all")
+    _fits(len(before) + count * (len(change.new_string) - len(change.old_string)))
     after = before.replace(change.old_string, change.new_string)
     after = _whole(after) if inside == FILE else _bounded(after)
     return Step("write", skill.name, f"{skill.path}/{inside}", before, after, skill, count)
@@ -264,6 +277,11 @@ def _whole(content: str) -> str:
 
 def _bounded(content: str) -> str:
     content = clean(content)
-    if (size := len(content.encode())) > MOST_BYTES:
-        raise ToolError(f"the file would have {size:,} bytes, and may have {MOST_BYTES:,}")
+    _fits(len(content.encode()))
     return content
+
+
+def _fits(size: int) -> None:
+    """Check a size before anything as large as that is made."""
+    if size > MOST_BYTES:
+        raise ToolError(f"the file would have {size:,} bytes or more, and may have {MOST_BYTES:,}")

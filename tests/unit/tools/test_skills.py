@@ -339,6 +339,7 @@ async def test_what_is_no_complete_skill_is_not_stored(bench: Bench, content: st
 async def test_what_is_there_is_not_made_again(bench: Bench) -> None:
     put_skill(bench.home / "skills", "ops/a", name="other")
     (bench.home / "skills/b").mkdir()
+    (bench.home / "skills/b/notes.md").write_text("a person's")
     assert "there already (ops)" in await bench.refused("create", "a", content=skill_md("a"))
     assert "there already (ops)" in await bench.refused("create", "other", content=skill_md("other"))
     assert "no skill in use" in await bench.refused("create", "b", content=skill_md("b"))
@@ -425,6 +426,30 @@ async def test_what_has_the_content_of_a_deleted_skill_must_be_there(bench: Benc
     assert "no other skill called 'c'" in await bench.refused("delete", "a", absorbed_into="c")
     assert "no other skill called 'a'" in await bench.refused("delete", "a", absorbed_into="a")
     assert "b has its content" in (await bench.manage("delete", "a", absorbed_into="b"))["message"]
+
+
+async def test_what_cannot_be_counted_is_done_all_the_same(bench: Bench) -> None:
+    (bench.home / "skills/.usage.json").mkdir(parents=True)
+    assert (await bench.manage("create", "ship", content=skill_md("ship")))["success"]
+    assert (await bench.call("skill_view", name="ship"))["success"]
+    assert (await bench.manage("patch", "ship", old_string="Do", new_string="Done"))["success"]
+    assert (await bench.manage("delete", "ship"))["success"]
+    assert bench.library.shelf.restore("ship") == "ship"
+
+
+async def test_a_patch_that_makes_a_file_too_large_is_refused_before_it_is_made(bench: Bench) -> None:
+    await bench.manage("create", "ship", content=skill_md("ship"))
+    await bench.manage("write_file", "ship", file_path="assets/a.txt", file_content="a" * 900_000)
+    patch = {"old_string": "a", "new_string": "b" * 900_000, "replace_all": True}
+    told = await bench.refused("patch", "ship", file_path="assets/a.txt", **patch)
+    assert "may have" in told
+
+
+async def test_a_folder_that_a_failed_attempt_left_does_not_take_the_name(bench: Bench) -> None:
+    left = bench.home / "skills/ops/ship"
+    left.mkdir(parents=True)
+    (left / ".0123456789abcdef.tmp").write_text("half of")
+    assert (await bench.manage("create", "ship", category="ops", content=skill_md("ship")))["success"]
 
 
 async def test_a_text_that_tries_to_command_is_stored_with_a_warning(bench: Bench) -> None:
