@@ -13,14 +13,14 @@ from datetime import date
 
 from gateway.agent.prompt.chat import day_of
 from gateway.agent.prompt.identity import PERSONALITY, personality
-from gateway.agent.prompt.prompt import Prompt
+from gateway.agent.prompt.prompt import Prompt, fitted
 from gateway.messages import Message
 
 DAY = "[Today is {day}.]"
 SPEAK = "[From now on, speak as the personality {name}:]\n{text}\n[End of the personality.]"
 PLAINLY = "[From now on, speak as yourself again, without any personality.]"
 _DAY = re.compile(r"\[Today is ([^\]]{1,40})\.\]")
-_SPEAK = re.compile(r"\[From now on, speak as (?:the personality ([^\]]{1,80}):|yourself again[^\]]*)\]")
+_SPEAK = re.compile(r"\[From now on, speak as (?:the personality (.+):|yourself again[^\]]*)\]")
 _BEGINNING = DAY.partition("{")[0], SPEAK.partition("the")[0]
 
 
@@ -48,14 +48,14 @@ def _day(now: Now, prompt: Prompt, history: Sequence[Message]) -> Iterator[str]:
 
 
 def _personality(now: Now, prompt: Prompt, history: Sequence[Message], known: Mapping[str, str]) -> Iterator[str]:
-    before = next(_told(history, _SPEAK), _of_prompt(prompt))
-    section = personality(now.personality, known)
-    if before == (now.personality if section else ""):
+    section, name = personality(now.personality, known), " ".join(now.personality.split())
+    before = next(_told(history, _SPEAK), " ".join(_of_prompt(prompt).split()))
+    if before == (name if section else ""):
         return
     if section is None:
         yield PLAINLY
     else:
-        yield SPEAK.format(name=now.personality, text=section.text.partition(":\n")[2])
+        yield SPEAK.format(name=name, text=fitted(section).text.partition(":\n")[2])
 
 
 def _of_prompt(prompt: Prompt) -> str:

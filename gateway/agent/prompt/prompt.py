@@ -119,12 +119,13 @@ def assemble(sections: Sequence[Section], *, model: str = "", level: Role = Role
     """Join sections by tier, each stripped and within its budget; those that hold nothing are left out."""
     kept: list[Section] = []
     for tier in Tier:
-        kept += [fit for section in sections if section.tier is tier and (fit := _fitted(section)).text]
+        kept += [fit for section in sections if section.tier is tier and (fit := fitted(section)).text]
     parts = tuple(Part(section.name, section.origin, section.tier, len(section.text)) for section in kept)
     return Prompt(GAP.join(section.text for section in kept), parts, model, level)
 
 
-def _fitted(section: Section) -> Section:
+def fitted(section: Section) -> Section:
+    """Return a section stripped, and within its budget."""
     text = clean(section.text).strip()
     if section.budget and len(text) > section.budget:
         note = f"\n[cut: {section.name} has {len(text):,} characters, of which the prompt shows {section.budget:,}]"

@@ -12,7 +12,7 @@ from gateway.agent.prompt.chat import Occasion, chat, day_of, label
 from gateway.agent.prompt.facts import Now
 from gateway.agent.prompt.guidance import guidance
 from gateway.agent.prompt.hints import HINTS, Override, hint
-from gateway.agent.prompt.identity import DEFAULT, identity, personality
+from gateway.agent.prompt.identity import DEFAULT, PERSONALITY_CHARS, identity, personality
 from gateway.agent.prompt.making import Ingredients, make
 from gateway.agent.prompt.prompt import Prompt, Section, Tier
 from gateway.agent.prompt.surroundings import Surroundings, capabilities, environment
@@ -260,6 +260,23 @@ def test_a_personality_that_the_prompt_has_is_not_told_again() -> None:
     made = make(ingredients(personality=personality("pirate", KNOWN)))
     assert told(SAID, Now(DAY, "pirate"), made) is None
     assert told(SAID, Now(DAY), made) == "[From now on, speak as yourself again, without any personality.]\nhi"
+
+
+@pytest.mark.parametrize("name", ["so[u]l:]", "n" * 200, "two  words", "a\nb", "{name}", "Пират"])
+def test_a_personality_is_told_once_whatever_it_is_called(name: str) -> None:
+    known = {name: "Arr."}
+    first = facts.told(SAID, Now(DAY, name), PROMPT, (), known)
+    assert "Arr." in first.content
+    assert facts.told(SAID, Now(DAY, name), PROMPT, (first,), known) == SAID
+    begun = make(ingredients(personality=personality(name, known)))
+    assert facts.told(SAID, Now(DAY, name), begun, (), known) == SAID
+
+
+def test_a_long_personality_has_no_more_room_beside_a_message_than_in_the_prompt() -> None:
+    known = {"long": "Arr. " * 20_000}
+    said = facts.told(SAID, Now(DAY, "long"), PROMPT, (), known).content
+    assert len(said) < PERSONALITY_CHARS + 200
+    assert "[cut: personality has 100," in said
 
 
 def test_a_personality_that_is_no_longer_there_is_none() -> None:
