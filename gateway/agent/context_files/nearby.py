@@ -15,7 +15,6 @@ import os
 import re
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Sequence, Set
-from dataclasses import replace
 from html import escape
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -168,8 +167,7 @@ def _sources(workspace: Path, folders: Sequence[str]) -> list[Source]:
     except (OSError, RuntimeError):
         return []
     reader = Reader(real, real, MOST_BYTES)
-    found = (source for folder in folders for source in in_folders(reader, [folder]))
-    return [replace(source, text=_TAG.sub("&lt;", source.text)) for source in found]
+    return [source for folder in folders for source in in_folders(reader, [folder])]
 
 
 def _room(sources: Sequence[Source]) -> int:
@@ -178,4 +176,5 @@ def _room(sources: Sequence[Source]) -> int:
 
 
 def _fenced(name: str, text: str) -> str:
-    return f'\n\n<{TAG} file="{escape(name)}">\n{NOTE}\n\n{text}\n</{TAG}>'
+    inside = _TAG.sub("‹", text)  # once what nobody sees is gone, which may have stood within a tag
+    return f'\n\n<{TAG} file="{escape(name)}">\n{NOTE}\n\n{inside}\n</{TAG}>'
