@@ -28,7 +28,7 @@ from gateway.agent.skills.skill import Skill, Source
 from gateway.agent.skills.snapshot import Snapshot
 from gateway.agent.skills.usage import UNKNOWN, Record, Usage
 from gateway.agent.skills.walk import HEAD_BYTES, Reader, Stamp, Walked, walk
-from gateway.errors import ToolError
+from gateway.errors import ConfigError, ToolError
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +59,8 @@ class Library:
     The folders are compared with what is known at most once in `FRESH_SECONDS`; our own writes are known at once. So
     a skill that somebody else changes on the disk is seen by every conversation that begins a second later. Files are
     told apart by time and size, as the reference does.
+
+    Raise `ConfigError` for a folder that holds the home: everybody who may read skills can read all that is in one.
     """
 
     def __init__(
@@ -75,6 +77,8 @@ class Library:
         self.usage = Usage(self.folder)
         self.shelf = Shelf(self.folder, self.usage)
         self._external = tuple(Path(os.path.realpath(folder)) for folder in external)
+        for root in self.roots:
+            _check(root, home)
         self._disabled = frozenset(disabled)
         self._platform_disabled = {name: frozenset(names) for name, names in (platform_disabled or {}).items()}
         self._clock = clock
@@ -186,6 +190,14 @@ class Library:
                 log.warning("skills: %s", problem)
         self._told = frozenset(catalog.problems)
         self._catalog = catalog
+
+
+def _check(root: Path, home: Path) -> None:
+    if Path(os.path.realpath(home)).is_relative_to(root):
+        raise ConfigError(
+            f"the folder of skills {root} holds the home {home}, and with it our secrets",
+            hint="choose another folder in skills.external_dirs",
+        )
 
 
 def _brought_up(known: Snapshot, walked: Walked, root: Path, source: Source) -> Snapshot:

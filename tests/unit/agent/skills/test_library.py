@@ -12,7 +12,7 @@ import pytest
 
 from gateway.agent.skills.library import FRESH_SECONDS, Library
 from gateway.agent.skills.skill import Source
-from gateway.errors import ToolError
+from gateway.errors import ConfigError, ToolError
 from tests.unit.agent.skills.folders import READERS, Clock, put_skill
 
 
@@ -170,6 +170,19 @@ def test_the_folder_of_skills_may_be_a_link_itself(tmp_path: Path) -> None:
     put_skill(tmp_path / "elsewhere", "a")
     (tmp_path / "skills").symlink_to(tmp_path / "elsewhere")
     assert labels(Library(tmp_path)) == ["a"]
+
+
+@pytest.mark.parametrize("external", ["home", "home/..", "link", "/"])
+def test_no_folder_of_skills_holds_the_home(tmp_path: Path, external: str) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (tmp_path / "link").symlink_to(home)
+    with pytest.raises(ConfigError, match="our secrets"):
+        Library(home, external=[tmp_path / external])
+    Library(home, external=[home / "more"])
+    (home / "skills").symlink_to(home)
+    with pytest.raises(ConfigError, match="our secrets"):
+        Library(home)
 
 
 def test_only_regular_files_are_opened(tmp_path: Path) -> None:
