@@ -22,8 +22,8 @@ ROUNDS = 4
 """What is blocked may bring together what stood apart; a text that goes on like this is blocked as a whole."""
 MOST_IDS = 6
 """What the sentence in place of a part names."""
-HASH = 16
-"""Digits: 64 bits, so that nobody writes a text to fit one."""
+HASH = 32
+"""Digits: 128 bits, so that nobody writes two texts of which one passes where the owner has allowed the other."""
 
 
 @dataclass(frozen=True, slots=True)
