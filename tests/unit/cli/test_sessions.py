@@ -184,10 +184,10 @@ def test_the_binding_of_a_session_is_its_lane(console: Console) -> None:
 
 def test_many_warnings_about_the_settings_are_one_line_that_says_where_they_are(console: Console) -> None:
     console.write(lambda connection: None)
-    few = "skills:\n  creation_nudge_interval: 4\n  disabled: [one]\n  write_approval: true\n"
+    few = "approvals:\n  timeout_seconds: 4\n  unattended: allow\n  mode: 'off'\n"
     console.configure(few)
     assert console.run("sessions", "list").err.count("warning: ") == 3
-    console.configure(f"{few}  external_dirs: [/srv/skills]\n")
+    console.configure(f"{few}  deny: [rm]\n")
     ran = console.run("sessions", "list")
     assert ran.err == "warning: 4 warnings about the settings: hermes-gateway config validate lists them\n"
     assert console.run("config", "validate").err.count("warning: ") == 4
