@@ -67,8 +67,8 @@ def environment(tools: Collection[str], around: Surroundings) -> Section | None:
         reach = "They reach the network." if around.network else "They reach no network."
         lines.append(
             f"Commands run with bash on Linux in a sandbox ({around.backend}) that holds the system's programs and"
-            f" these folders, and nothing else of the machine. {reach} Each call begins in the workspace, in a process of"
-            " its own: what it leaves running ends with it, and files outside of the workspace are gone."
+            f" these folders, and nothing else of the machine. {reach} Each call begins in the workspace, in a process"
+            " of its own: what it leaves running ends with it, and files outside of the workspace are gone."
         )
     origin = ", ".join(["workspace", *(["terminal"] if "terminal" in tools else [])])
     return Section("environment", origin, "\n".join(lines), Tier.STABLE)
