@@ -10,6 +10,7 @@ import click
 
 from gateway.cli import exits
 from gateway.cli.command import Group, command
+from gateway.cli.deciding import decide, tell
 from gateway.cli.output import Failure, Output
 
 if TYPE_CHECKING:
@@ -275,11 +276,6 @@ def reject(output: Output, *, ids: tuple[str, ...]) -> None:
 
 def _decide(output: Output, ids: tuple[str, ...], *, approved: bool) -> None:
     async def work(kept: Kept) -> dict[str, str]:
-        chosen = [(by, one) for by, one in await kept.waiting() if one.id in ids or "all" in ids]
-        return {one.id: await (by.approve if approved else by.reject)(one, BY) for by, one in chosen}
+        return await decide(await kept.waiting(), ids, BY, approved=approved)
 
-    told = _with(output, work)
-    if missing := [id for id in ids if id not in told and id != "all"]:
-        hint = "hermes-gateway memory pending lists what does"
-        raise Failure(f"nothing waits as {', '.join(missing)}", code=exits.NOT_FOUND, hint=hint)
-    output.answer({"decided": told}, [f"{id}: {words}" for id, words in told.items()] or ["nothing waits"])
+    tell(output, ids, _with(output, work), "memory")
