@@ -21,6 +21,7 @@ _SPLIT = re.compile(rf"(?<=[{UNSPACED}])(?:[^\S\n]++\n?|\n)[^\S\n]*+(?=[{UNSPACE
 _SQUARES = re.compile("[\u3300-\u33ff\ufdf0-\ufdff]")  # one becomes up to 18 characters, and none is a word's part
 # The sort inside NFKC takes quadratic time over combining marks, so it gets pieces, cut before ASCII if there is any.
 _PIECES = re.compile(r"(?s).{1,255}(?=[\x00-\x7f])|.{1,256}")
+_PARTS = re.compile(r"(?s).{1,20000}")  # each is one step, during which every other thread waits
 _WORD = re.compile(r"[\x00-\x7f][^\x00-\x7f]*|[^\x00-\x7f]+")
 
 
@@ -49,7 +50,7 @@ def fold(text: str) -> str:
     if not text.isascii():
         text = _SQUARES.sub(" ", text)
         text = "".join(unicodedata.normalize("NFKC", piece) for piece in _PIECES.findall(text))
-    text = text.casefold().translate(_TABLE)
+    text = "".join(part.casefold().translate(_TABLE) for part in _PARTS.findall(text))
     if text.isascii():
         return text
     return _SPLIT.sub("", _one_script(text))

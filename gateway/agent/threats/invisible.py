@@ -35,7 +35,7 @@ def invisible(text: str) -> tuple[str, ...]:
     """`invisible_unicode_U+XXXX` for each kind that is not fine where it stands, by code point."""
     if text.isascii():
         return ()
-    found = set(_SEEK.findall(text)) - {""}
+    found = {match[1] for match in _SEEK.finditer(text) if match[1]}
     return tuple(map(named, sorted(found)))
 
 
