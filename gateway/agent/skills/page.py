@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from gateway.agent.skills.skill import Skill
-from gateway.agent.skills.words import one_line
+from gateway.agent.skills.words import one_line, unbroken
 
 SHOWN_CHARS = 60
 """Characters of a description."""
@@ -98,5 +98,5 @@ def tail(category: str, count: int) -> str:
 
 
 def safe(line: str) -> str:
-    """Take from a line what could pass for the end of the block, or the beginning of another."""
-    return line.replace("<", "‹")
+    """Take from a line what could pass for its end, for that of the block, or for the beginning of another."""
+    return unbroken(line).replace("<", "‹")

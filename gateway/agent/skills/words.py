@@ -18,11 +18,16 @@ def is_one_line(text: str) -> bool:
     return (text.isascii() and text.isprintable()) or not (_BREAKS.search(text) or _UNSEEN.search(text))
 
 
+def unbroken(text: str) -> str:
+    """Return a text on one line, without what nobody sees; its spaces stay."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _UNSEEN.sub("", _BREAKS.sub(" ", clean(text)))
+
+
 def one_line(text: str, most: int) -> str:
     """Return at most so many characters on one line, of which all can be seen; the last is … where some are missing."""
-    if not (text.isascii() and text.isprintable()):
-        text = _UNSEEN.sub("", _BREAKS.sub(" ", clean(text)))
-    text = " ".join(text.split())
+    text = " ".join(unbroken(text).split())
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
