@@ -19,7 +19,7 @@ from tests.unit.config.conftest import Read
         ("cron: {max_parallel: 7}", "1:8: cron.max_parallel"),
         ("auxiliary: {title: {model: x}}", "1:21: auxiliary.title.model"),
         ("quick_commands: {hi: {reply: hello}}", "1:1: quick_commands"),
-        ("profiles: [{home: /x}]", "1:1: profiles"),
+        ("mcp_servers: {}\nmedia: {max_inbound_mb: 3}", "2:9: media.max_inbound_mb"),
         ("platforms: {telegram: {display: {footer: true}}}", "1:34: platforms.telegram.display.footer"),
         ("platforms: {slack: {bot_token: x}}", "1:21: platforms.slack.bot_token"),
     ],
