@@ -39,11 +39,21 @@ def where(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say whose files are meant."""
     folder = click.Path(exists=True, file_okay=False, path_type=Path)
     for option in (
-        click.option("--session", metavar="ID", default="", help="The files of a conversation."),
+        click.option("--profile", default="", metavar="NAME", help="The agent who is told, if not the main."),
+        click.option("--session", metavar="ID", default="", help="The files of a conversation, whosever it is."),
         click.option("--workspace", type=folder, metavar="DIR", help="The files of a folder."),
     ):
         command = option(command)
     return command
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Whose files are meant: a conversation says which agent it is with."""
+
+    profile: str
+    session: str
+    workspace: Path | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +73,7 @@ class Told:
 
 @command("list")
 @where
-def list_(output: Output, *, workspace: Path | None, session: str) -> None:
+def list_(output: Output, *, profile: str, workspace: Path | None, session: str) -> None:
     """
     List SOUL.md and the context files of the configured workspace: sizes, what is cut, what is blocked.
 
@@ -74,15 +84,16 @@ def list_(output: Output, *, workspace: Path | None, session: str) -> None:
     """
     import asyncio
 
-    from gateway.cli.opened import in_rooms, load_config
+    from gateway.cli.opened import in_rooms, load_config, of_profile
     from gateway.log.redact import Redactor
 
     if session:
-        told, redact = in_rooms(output, lambda rooms: _of_session(rooms, workspace, session))
+        told, redact = in_rooms(output, lambda rooms: _meant(rooms, Where(profile, session, workspace)))
     else:
         config = load_config(output)
         allowed = asyncio.run(_allowed(config))
-        told, redact = _told(config, _folder(config, workspace), allowed), Redactor(config.secrets)
+        own = of_profile(config, profile)
+        told, redact = _told(own, _folder(own, workspace), allowed), Redactor(config.secrets)
     output.answer(_document(told, redact), map(redact, _lines(told)))
     if told.workspace is None:
         output.note("each conversation has a folder of its own; name one with --session or --workspace")
@@ -92,7 +103,7 @@ def list_(output: Output, *, workspace: Path | None, session: str) -> None:
 @click.argument("digest", metavar="HASH")
 @click.option("--revoke", is_flag=True, help="Block it again.")
 @where
-def allow(output: Output, *, digest: str, revoke: bool, workspace: Path | None, session: str) -> None:
+def allow(output: Output, *, digest: str, revoke: bool, profile: str, workspace: Path | None, session: str) -> None:
     """
     Let the part with HASH pass, whatever the threat scan finds in it, from the next conversation on.
 
@@ -108,7 +119,7 @@ def allow(output: Output, *, digest: str, revoke: bool, workspace: Path | None, 
             if not await rooms.database.write(lambda connection: allowed.revoke(connection, digest)):
                 raise Failure(f"nothing passes as {digest}", code=exits.NOT_FOUND, hint=LISTED)
             return
-        told, _ = await _of_session(rooms, workspace, session)
+        told, _ = await _meant(rooms, Where(profile, session, workspace))
         if not digest or digest not in {finding.digest for finding in told.findings}:
             raise Failure(f"no context file holds a part {digest} that is blocked", code=exits.NOT_FOUND, hint=LISTED)
         await rooms.database.write(lambda connection: allowed.allow(connection, digest, BY))
@@ -118,20 +129,25 @@ def allow(output: Output, *, digest: str, revoke: bool, workspace: Path | None, 
     output.answer({"ok": True}, [f"{digest} {done} from the next conversation on"])
 
 
-async def _of_session(rooms: Rooms, workspace: Path | None, session: str) -> tuple[Told, Redactor]:
+async def _meant(rooms: Rooms, where: Where) -> tuple[Told, Redactor]:
     from gateway.agent.context_files import allowed
+    from gateway.cli.opened import of_profile
 
-    lineage = await rooms.database.read(lambda connection: _lineage(connection, session)) if session else []
+    lineage, config = list[str](), of_profile(rooms.config, where.profile)
+    if where.session:
+        lineage, lane = await rooms.database.read(lambda connection: _lineage(connection, where.session))
+        config = rooms.of(lane).config
     digests = await rooms.database.read(allowed.digests)
-    return _told(rooms.config, _folder(rooms.config, workspace, lineage), digests), rooms.redact
+    return _told(config, _folder(config, where.workspace, lineage), digests), rooms.redact
 
 
-def _lineage(connection: Connection, session: str) -> list[str]:
-    from gateway.cli.compaction import existing
+def _lineage(connection: Connection, session: str) -> tuple[list[str], str]:
+    """Return the sessions that lead to this one, and its lane."""
+    from gateway.cli.compaction import existing, lane_of
     from gateway.sessions import store
 
     existing(connection, session)
-    return store.lineage(connection, session)
+    return store.lineage(connection, session), lane_of(connection, session)
 
 
 async def _allowed(config: Config) -> frozenset[str]:

@@ -29,6 +29,18 @@ def load_config(output: Output) -> Config:
     return config
 
 
+def of_profile(config: Config, profile: str) -> Config:
+    """Return the settings of a profile; none, or `main`, is the gateway's own home."""
+    from gateway.sessions.keys import NAMESPACE
+
+    if profile in {"", NAMESPACE}:
+        return config
+    if profile not in config.profiles:
+        there = ", ".join(config.profiles) or "none but the main one"
+        raise Failure(f"there is no profile {profile}", code=exits.NOT_FOUND, hint=f"there are {there}")
+    return config.profiles[profile]
+
+
 def in_rooms(output: Output, work: Callable[[Rooms], Awaitable[T]]) -> T:
     """Open the rooms of the home, and do the work there."""
     return asyncio.run(_in_rooms(load_config(output), work))

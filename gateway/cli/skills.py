@@ -46,24 +46,12 @@ named = click.argument("name", metavar="NAME")
 numbered = click.argument("ids", metavar="ID...", nargs=-1, required=True)
 
 
-def _of(config: Config, profile: str) -> Config:
-    """Return the settings of a profile."""
-    from gateway.sessions.keys import NAMESPACE
-
-    if profile in {"", NAMESPACE}:
-        return config
-    if profile not in config.profiles:
-        there = ", ".join(config.profiles) or "none but the main one"
-        raise Failure(f"there is no profile {profile}", code=exits.NOT_FOUND, hint=f"there are {there}")
-    return config.profiles[profile]
-
-
 def _library(output: Output, profile: str) -> tuple[Library, Config]:
     """Return the skills of a home; no database is needed for them."""
     from gateway.app.skills import library_of
-    from gateway.cli.opened import load_config
+    from gateway.cli.opened import load_config, of_profile
 
-    config = _of(load_config(output), profile)
+    config = of_profile(load_config(output), profile)
     return library_of(config), config
 
 

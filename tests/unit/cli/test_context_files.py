@@ -131,6 +131,27 @@ def test_the_files_of_a_conversation_are_those_of_its_folder(console: Console) -
     assert console.run("context-files", "list", "--session", "nope").code == 3
 
 
+def test_the_files_of_a_profile_and_of_its_conversations_are_those_of_its_home(console: Console, work: Path) -> None:
+    console.configure(CONFIG.format(work=work) + "profiles: [{home: coder, match: {chat: a}}]\n")
+    coder = console.home / "coder"
+    folder = coder / "workspaces" / "s1"
+    folder.mkdir(parents=True)
+    (coder / "SOUL.md").write_text(f"You are Carl.\n\n{ATTACK}")
+    (folder / "CLAUDE.md").write_text("Be brief.")
+    lane = "agent:coder:fake:dm:a"
+    console.write(lambda connection: connection.execute(sessions.insert().values(id="s1", lane=lane, created=0.0)))
+    session = console.run("context-files", "list", "--session", "s1").out
+    profile = console.run("context-files", "list", "--profile", "coder").out
+    for out in (session, profile):
+        assert out.startswith("SOUL.md: 48 characters\n")
+        assert "AGENTS.md" not in out
+    assert "CLAUDE.md: 9 characters" in session
+    (digest,) = blocked(console, "--profile", "coder")
+    assert console.run("context-files", "allow", digest).code == 3
+    assert console.run("context-files", "allow", digest, "--profile", "coder").code == 0
+    assert console.run("context-files", "list", "--profile", "nobody").err.endswith("there are coder\n")
+
+
 def test_where_each_conversation_has_a_folder_of_its_own_that_is_said(console: Console) -> None:
     console.configure("workspace: {per: session}\n")
     ran = console.run("context-files", "list")
