@@ -31,6 +31,8 @@ def is_stale(record: Record, days: float, now: datetime) -> bool:
     """Say whether a skill is the agent's own and was not used for so many days; 0 days are never over."""
     if record.created_by != "agent" or record.pinned or not days:
         return False
+    if record.archived:  # and there all the same: somebody else has put it into the place of the agent's
+        return False
     used = _time(max(record.last, record.created))
     return used is not None and now - used > timedelta(days=days)
 
@@ -41,6 +43,8 @@ def curate(library: Library, days: float, now: datetime) -> list[Archived]:
     catalog = library.catalog()
     for skill in catalog.skills:
         if skill.source is not Source.LOCAL or not is_stale(catalog.records.get(skill.name, UNKNOWN), days, now):
+            continue
+        if skill.name not in catalog.labels:  # several share the record, and it does not say whose they are
             continue
         try:
             shelved = workshop.archive(skill, unless=lambda record: not is_stale(record, days, now))

@@ -54,6 +54,18 @@ def test_what_the_agent_made_and_nobody_used_is_put_away_and_can_be_brought_back
     assert "old" in left(home)
 
 
+def test_what_a_person_puts_where_the_agent_s_was_stays(home: Path) -> None:
+    curate(Library(home), 90, NOW)
+    put_skill(home / "skills", "ops/old", "A person's own")
+    assert curate(Library(home), 90, NOW + timedelta(days=400)) != []
+    assert "old" in left(home)
+
+
+def test_where_two_have_a_name_nobody_knows_which_is_the_agent_s(home: Path) -> None:
+    put_skill(home / "skills", "mine/old", "A person's own")
+    assert [one.name for one in curate(Library(home), 90, NOW)] == ["never-used"]
+
+
 def test_two_who_look_at_once_put_each_away_once(home: Path) -> None:
     libraries = [Library(home) for _ in range(4)]
     for library in libraries:
