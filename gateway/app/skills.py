@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,5 +42,5 @@ def skills_of(library: Library, database: Database, audience: Callable[[Turn], A
 def library_of(config: Config) -> Library:
     """Return the skills of a home, as its settings say."""
     settings = config.settings.skills
-    external = [Path(folder).expanduser() for folder in settings.external_dirs]
+    external = [Path(os.path.expanduser(folder)) for folder in settings.external_dirs]
     return Library(config.home.path, external=external, disabled=settings.disabled)

@@ -80,7 +80,7 @@ def _homes(config: Config, found: Findings) -> tuple[dict[str, Home], tuple[str,
             _warn_of_key(config, number, found)
         if name == NAMESPACE and _same(home, config.home):
             continue
-        if (why := _objection(name, home, homes.get(name))) is not None:
+        if (why := _objection(name, home, homes)) is not None:
             found.report(_at(config, number).error(why[0], hint=why[1]))
         else:
             homes.setdefault(name, home)
@@ -89,23 +89,37 @@ def _homes(config: Config, found: Findings) -> tuple[dict[str, Home], tuple[str,
 
 def home_at(home: Home, written: str) -> Home:
     """Return the home that a rule names; one that is no absolute path is looked for in the gateway's own."""
-    return Home(FilePath(os.path.abspath(home.path / FilePath(written).expanduser())))
+    # A ~ of somebody who is not here stays in the name, and is told of as a folder that there is not.
+    return Home(FilePath(os.path.abspath(home.path / os.path.expanduser(written))))
 
 
 def _same(home: Home, other: Home) -> bool:
-    return home.path.resolve() == other.path.resolve()
+    return _real(home.path) == _real(other.path)
 
 
-def _objection(name: str, home: Home, namesake: Home | None) -> tuple[str, str] | None:
-    """Say why a home cannot be a profile's, and what mends it."""
-    if not home.path.is_dir():
+def _real(path: FilePath) -> FilePath:
+    """Return a path without links; one that cannot be any file's as it is."""
+    try:
+        return FilePath(os.path.realpath(path))
+    except ValueError:
+        return path
+
+
+def _objection(name: str, home: Home, others: Mapping[str, Home]) -> tuple[str, str] | None:
+    """Say why a home cannot be a profile's beside the others, and what mends it."""
+    if not os.path.isdir(home.path):
         return f"there is no folder {home.path}", "make it, with a config.yaml or a SOUL.md in it, or take the rule out"
     if name in {"", NAMESPACE}:
         return f"a profile cannot be called {name or 'nothing'}, as the folder is", "give the folder another name"
-    if namesake is not None and not _same(namesake, home):
+    if name in others and not _same(others[name], home):
         return (
-            f"{namesake.path} is called {name}, too, and profiles are told apart by that",
+            f"{others[name].path} is called {name}, too, and profiles are told apart by that",
             "rename one of the folders",
+        )
+    if same := next((other for other, its in others.items() if other != name and _same(its, home)), None):
+        return (
+            f"{home.path} is the home of the profile {same} under another name, and agents share nothing",
+            f"write {others[same].path}",
         )
     return None
 
@@ -228,8 +242,9 @@ def _reached(config: Config) -> tuple[FilePath, ...]:
     """Return the folders whose files an agent may read."""
     workspace = config.settings.workspace
     top = FilePath(workspace.dir).expanduser() if workspace.dir else config.home.workspaces
-    return (top, *workspace.read_dirs)
+    skills = [FilePath(os.path.expanduser(folder)) for folder in config.settings.skills.external_dirs]
+    return (top, *workspace.read_dirs, *skills)
 
 
 def _is_within(path: FilePath, folder: FilePath) -> bool:
-    return path.resolve().is_relative_to(folder.resolve())
+    return _real(path).is_relative_to(_real(folder))

@@ -92,3 +92,8 @@ def test_each_profile_has_skills_of_its_own(console: Console) -> None:
     assert "lint" in console.run("skills", "list", "--profile", "coder").out
     assert "lint" not in console.run("skills", "list").out
     assert console.run("skills", "list", "--profile", "nobody").code == 3
+
+
+def test_a_folder_of_somebody_who_is_not_here_has_no_skills(console: Console) -> None:
+    (console.home / "config.yaml").write_text("skills: {external_dirs: ['~nobody-here/skills']}\n")
+    assert console.run("skills", "list").code == 0

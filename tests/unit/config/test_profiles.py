@@ -133,6 +133,9 @@ def test_what_is_wrong_in_a_profile_is_said_with_its_name(wrong: Wrong, coder: P
     [
         ("none", "there is no folder {}/none; make it, with a config.yaml or a SOUL.md in it, or take the rule out"),
         ("file", "there is no folder {}/file; make it, with a config.yaml or a SOUL.md in it, or take the rule out"),
+        ("~nobody-here/a", "there is no folder {}/~nobody-here/a; make it, with a config.yaml or a SOUL.md in it, or"),
+        ("round", "there is no folder {}/round; make it, with a config.yaml or a SOUL.md in it, or take the rule out"),
+        ('"a\\0b"', "there is no folder {}/a\0b; make it, with a config.yaml or a SOUL.md in it, or take the rule out"),
         ("homes/main", "a profile cannot be called main, as the folder is; give the folder another name"),
         ("/", "a profile cannot be called nothing, as the folder is; give the folder another name"),
         ("workspaces/a", "the home {0}/workspaces/a lies in {0}/workspaces, where the agent of main reads files; move"),
@@ -143,6 +146,7 @@ def test_a_home_that_cannot_be_is_refused(wrong: Wrong, tmp_path: Path, home: st
     for name in ("homes/main", "workspaces/a", "shelf/a"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "file").touch()
+    (tmp_path / "round").symlink_to(tmp_path / "round")
     (line,) = wrong(f"workspace: {{read_dirs: [{tmp_path}/shelf]}}\nprofiles:\n- home: {home}\n")
     assert line.startswith(f"config.yaml:3:9: profiles.0.home: {said.format(tmp_path)}")
 
@@ -155,6 +159,25 @@ def test_two_homes_of_one_name_are_told_apart_by_nobody(wrong: Wrong, tmp_path: 
         f"config.yaml:3:9: profiles.1.home: {tmp_path}/a/coder is called coder, too, and profiles are"
     )
     assert line.endswith("; rename one of the folders")
+
+
+def test_one_folder_is_the_home_of_one_profile_whatever_links_lead_to_it(
+    wrong: Wrong, tmp_path: Path, coder: Path
+) -> None:
+    (tmp_path / "twin").symlink_to(coder)
+    (line,) = wrong("profiles:\n- home: homes/coder\n- home: twin\n")
+    assert line.startswith(
+        f"config.yaml:3:9: profiles.1.home: {tmp_path}/twin is the home of the profile coder under another name"
+    )
+    assert line.endswith(f"; write {coder}")
+
+
+def test_no_profile_has_skills_in_a_folder_that_holds_another_home(wrong: Wrong, tmp_path: Path, coder: Path) -> None:
+    other = coder.parent / "house"
+    other.mkdir()
+    (other / "config.yaml").write_text(f"skills: {{external_dirs: [{coder}]}}")
+    (line,) = wrong("profiles:\n- home: homes/coder\n- home: homes/house\n")
+    assert f"the home {coder} lies in {coder}, where the agent of house reads files" in line
 
 
 def test_no_profile_reads_the_gateways_home(wrong: Wrong, coder: Path, tmp_path: Path) -> None:
