@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -79,8 +79,7 @@ def skill_tools(room: SkillRoom, writing: SkillWriting) -> tuple[Tool, Tool, Too
         Args:
             category: Only the skills of this category.
         """
-        skills = await asyncio.to_thread(room.library.visible, room.audience(turn))
-        return _said(success=True, **_list(skills, category))
+        return _said(success=True, **await asyncio.to_thread(_list, room.library, room.audience(turn), category))
 
     @tool(name=VIEW, parallel=True, repeatable=True, role=Role.GUEST)
     async def skill_view(turn: Turn, name: str, file_path: str = "") -> str:
@@ -161,21 +160,23 @@ def skill_tools(room: SkillRoom, writing: SkillWriting) -> tuple[Tool, Tool, Too
     return skills_list, skill_view, skill_manage
 
 
-def _list(skills: Mapping[str, Skill], category: str) -> dict[str, Any]:
-    if category:
-        skills = {label: skill for label, skill in skills.items() if _within(skill, category)}
+def _list(library: Library, audience: Audience, category: str) -> dict[str, Any]:
+    skills = library.visible(audience).items()
+    found = sorted(
+        (skill.category, label, skill) for label, skill in skills if not category or _within(skill, category)
+    )
     rows = [
-        {"name": label, "description": one_line(skill.description, LISTED_CHARS), "category": skill.category}
-        for label, skill in sorted(skills.items(), key=lambda item: (item[1].category, item[0]))
+        {"name": label, "description": one_line(skill.description, LISTED_CHARS), "category": place}
+        for place, label, skill in found[:LISTED]
     ]
-    told: dict[str, Any] = {"skills": rows[:LISTED]}
-    if more := [row["name"] for row in rows[LISTED:]]:
+    told: dict[str, Any] = {"skills": rows}
+    if more := [label for _, label, _ in found[LISTED:]]:
         told["more_skills"] = more[:NAMED]
-    counts = Counter(row["category"] for row in rows)
+    counts = Counter(place for place, _, _ in found)
     told["categories"] = sorted(counts)
     if more:
         told["skills_in_category"] = dict(sorted(counts.items()))
-    return told | {"count": len(rows), "hint": MORE if more else HINT}
+    return told | {"count": len(found), "hint": MORE if more else HINT}
 
 
 def _within(skill: Skill, category: str) -> bool:
