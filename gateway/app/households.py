@@ -12,6 +12,7 @@ from functools import partial
 from typing import Self
 
 from gateway.access import people
+from gateway.agent.skills import approvals
 from gateway.agent.tools.workspace import remove_folders
 from gateway.app.household import Grounds, Household
 from gateway.app.process import Mind, Plan
@@ -113,7 +114,8 @@ class Households(Resource):
         return [f"{gone} files", *services, "not reached: backups that whoever runs this gateway has made"]
 
     async def erase(self, person: str) -> int:
-        """Erase a person's own notes; return how many characters they had."""
+        """Erase a person's own notes, and the changes of skills that wait; return how many characters the notes had."""
+        await self._database.write(partial(approvals.forget, person=person))
         home = await self._is_home(person)
         all_of_us = [one.remember for one in self]
         return sum([await one.memories.erase(one.own(person, home=home), person) for one in all_of_us])

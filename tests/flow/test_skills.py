@@ -307,3 +307,17 @@ async def test_a_change_that_waits_in_one_profile_is_not_seen_in_another(small: 
         await chat.sees("greet is there;", "code")
     assert (home / "skills/greet/SKILL.md").exists()
     assert not (home_of(small) / "skills/greet").exists()
+
+
+async def test_who_is_forgotten_leaves_no_change_that_waits_in_any_profile(small: House) -> None:
+    coder = writer(**CREATES)
+    coder.window = 100_000
+    small.add_profile("coder", coder, skills=SkillSettings(write_approval=True))
+    small.route(Route("coder", chat="code"))
+    async with small.running() as chat:
+        chat.say("write", "code", sender="ann")
+        await chat.sees("Waits for approval as ", "code")
+        chat.say("/forgetme yes", "ann", sender="ann")
+        await chat.sees("Erased:", "ann")
+        chat.say("/skills pending", "code", sender="ann")
+        await chat.sees("Nothing waits for approval.", "code")
