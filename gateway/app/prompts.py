@@ -110,9 +110,15 @@ class Prompts:
         )
         return make(given)
 
-    async def renewed(self, notes: str, prompt: Prompt) -> Prompt:
-        """Return a prompt for after a compression: the same to the byte but for notes that have changed."""
-        return prompt.with_sections(NOTES, await self._rooms.notes(notes))
+    async def renewed(self, turn: Turn, model: Model, prompt: Prompt) -> Prompt:
+        """
+        Return a prompt for after a compression: the same to the byte but for notes that have changed.
+
+        One of an earlier version does not say where its notes are, and so another is made in its place.
+        """
+        if not prompt.parts:
+            return await self.make(turn, model)
+        return prompt.with_sections(NOTES, await self._rooms.notes(turn.notes))
 
     def beside(self, turn: Turn, said: Message, prompt: Prompt, history: Sequence[Message], chosen: str) -> Message:
         """Return the user's message with what only this turn has to be told."""

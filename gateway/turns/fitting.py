@@ -33,7 +33,7 @@ class Fitting:
 
     `engine` makes the engine of a live session, `writers` names the models that write summaries for a conversation
     with a model. `remembered` asks a memory service what must be kept, `renewed` returns a prompt as it should be
-    after a compression, with the notes of that owner; `followed` hears under which id a conversation goes on.
+    after a compression in a turn with a model; `followed` hears under which id a conversation goes on.
     `engines` tells the engines what happens around turns, `count` counts the tokens of a text or estimates them.
     """
 
@@ -41,7 +41,7 @@ class Fitting:
     engine: Callable[[], ContextEngine]
     writers: Callable[[str], Sequence[Model]]
     remembered: Callable[[Turn, Sequence[Message]], Awaitable[str]]
-    renewed: Callable[[str, Prompt], Awaitable[Prompt]]
+    renewed: Callable[[Turn, Model, Prompt], Awaitable[Prompt]]
     followed: Callable[[Turn, str], None] = lambda turn, child: None
     calibrations: Calibrations = field(default_factory=Calibrations)
     engines: Engines = field(default_factory=Engines)
@@ -67,7 +67,7 @@ class Fitting:
             ledger=ledger,
             writers=() if model.demo else self.writers(model.name),
             remembered=partial(self.remembered, turn),
-            renewed=partial(self.renewed, entry.session.whose.notes),
+            renewed=partial(self.renewed, turn, model),
             session_id=lambda: ledger.current,
         )
         return FittedWindow(entry.session.conversation, rooms, model, specs)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from gateway.agent.context.beginnings import SUMMARY
 from gateway.agent.context.frame import NOTE_BEGINS
@@ -383,6 +383,27 @@ async def test_the_prompt_stays_as_it_was_unless_the_notes_changed(small: House)
     assert "Rex" in prompts[0]
     assert "Mimi" not in prompts[0]
     assert len(made) >= 2
+
+
+async def test_a_prompt_of_an_earlier_version_is_made_anew_with_the_first_compression(small: House) -> None:
+    small.change(owner="fake:ann")
+    async with small.running():
+        await talk(small, 0, 6)
+        earlier = update(sessions).values(prompt="You are of an earlier version.", outline="")
+        await small.database.write(lambda connection: connection.execute(earlier))
+    notes = small.plans[0].home / "memories" / "MEMORY.md"
+    notes.parent.mkdir(parents=True, exist_ok=True)
+    notes.write_text("the cat is called Mimi")
+    async with small.running() as platform:
+        await talk(small, 6, 1)
+        assert last(small)[0].content == "You are of an earlier version."
+        platform.say("/context")
+        await platform.sees("stored without an outline")
+        platform.say("/compact")
+        await platform.sees("Compressed: ")
+        await talk(small, 7, 1)
+    assert "Mimi" in last(small)[0].content
+    assert "earlier version" not in last(small)[0].content
 
 
 async def test_what_the_endpoint_counted_is_known_after_a_restart(house: House) -> None:

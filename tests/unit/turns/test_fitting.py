@@ -8,6 +8,7 @@ from gateway.agent.context.compressor import Compressor
 from gateway.agent.context.settings import CompressionSettings
 from gateway.agent.prompt.prompt import Prompt
 from gateway.contracts.context import Compressed, Order, Past, Row
+from gateway.contracts.model import Model
 from gateway.contracts.tool import ToolSpec
 from gateway.llm.tokens.messages import CALL, MESSAGE, TOOLS, estimate
 from gateway.messages import Message
@@ -28,7 +29,7 @@ async def nothing(turn: Turn, messages: Sequence[Message]) -> str:
     return ""
 
 
-async def same(notes: str, prompt: Prompt) -> Prompt:
+async def same(turn: Turn, model: Model, prompt: Prompt) -> Prompt:
     return prompt
 
 
