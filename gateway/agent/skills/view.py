@@ -12,13 +12,16 @@ import re
 import shutil
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from gateway.agent.references.denied import is_denied
 from gateway.agent.skills.change import MOST_BYTES, MOST_CHARS, bytes_of, support_path
 from gateway.agent.skills.reading import decode
 from gateway.agent.skills.skill import FILE, SUPPORT, Skill
 from gateway.agent.threats import scan
 from gateway.agent.tools.beneath import FOLDER, beneath
 from gateway.errors import ToolError
+from gateway.toolkit.limits import brief
 
 MOST_FILES = 200
 LINKED = "To read one of the linked files: skill_view(name, file_path)."
@@ -98,6 +101,8 @@ def view_file(skill: Skill, path: str) -> dict[str, object]:
             inside = support_path(path)
         except ToolError as error:
             raise _with_files(error, skill) from None
+    if is_denied(Path(inside)):
+        raise _with_files(ToolError(f"{brief(path)}: files of this name often hold secrets"), skill)
     try:
         raw = bytes_of(skill, inside, MOST_BYTES + 1)
     except ToolError as error:

@@ -16,6 +16,7 @@ from typing import Annotated, BinaryIO
 
 from pydantic import Field
 
+from gateway.agent.references.denied import check
 from gateway.agent.tools.beneath import beneath
 from gateway.agent.tools.named import folder_of
 from gateway.agent.tools.page import MOST_LINES, page
@@ -62,6 +63,8 @@ def file_tools(read_dirs: Sequence[Path] = (), named: Mapping[str, Path] = NONE)
         """
         root, inside = place(path, (_workspace(turn), *read_dirs), named)
         with naming(path), beneath(root, inside) as (folder, name), regular(folder, name) as file:
+            if root in named.values():  # the home's own, and whoever reads it need not be who put keys there
+                check(root / inside, file.fileno())
             return page(file, offset=offset, limit=limit)
 
     @tool(role=Role.MEMBER)

@@ -349,3 +349,17 @@ async def test_no_descriptor_stays_open(work: Path) -> None:
         except ToolError:
             pass
     assert len(os.listdir("/dev/fd")) == before
+
+
+@pytest.mark.parametrize("path", ["a/.env", "a/scripts/id_rsa", ".hub/lock.json", "a/notes.txt"])
+async def test_in_folders_with_a_name_what_often_holds_secrets_stays_closed(work: Path, path: str) -> None:
+    skills = work.parent / "skills"
+    for name in ("a/.env", "a/scripts/id_rsa", ".hub/lock.json", "a/SKILL.md"):
+        (skills / name).parent.mkdir(parents=True, exist_ok=True)
+        (skills / name).write_text("hush")
+    (skills / "a/notes.txt").symlink_to(".env")
+    tools = FunctionTools(file_tools(named={"/skills": skills}))
+    turn = a_turn(workspace=work)
+    with pytest.raises(ToolError, match="secrets"):
+        await tools.call(a_call("read_file", path=f"/skills/{path}"), turn)
+    assert "hush" in await tools.call(a_call("read_file", path="/skills/a/SKILL.md"), turn)

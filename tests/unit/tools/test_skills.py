@@ -256,6 +256,16 @@ async def test_no_path_leads_out_of_a_skill(bench: Bench, path: str) -> None:
     assert "references/api.md" in answer["error"]
 
 
+@pytest.mark.parametrize("path", ["scripts/.env", "references/.aws/credentials", "assets/id_rsa"])
+async def test_files_of_a_skill_that_often_hold_secrets_are_not_shown(bench: Bench, path: str) -> None:
+    file = put_skill(bench.home / "skills", "a") / path
+    file.parent.mkdir(parents=True)
+    file.write_text("hush")
+    answer = await bench.call("skill_view", name="a", file_path=path)
+    assert answer["success"] is False
+    assert "secrets" in answer["error"]
+
+
 async def test_a_skill_that_is_not_there_is_answered_with_those_like_it(bench: Bench) -> None:
     put_skill(bench.home / "skills", "deploy-web")
     assert "Perhaps: deploy-web" in (await bench.call("skill_view", name="deploy_webb"))["error"]
