@@ -16,6 +16,7 @@ NOTHING_THERE = (
     "There are no personalities here. Whoever runs the gateway writes them under agent.personalities in config.yaml."
 )
 SHOWN = 60
+MOST_LISTED = 100
 
 Known = Callable[[SessionKey], Mapping[str, str]]
 """The texts of the personalities of a lane's agent, by their names."""
@@ -32,13 +33,14 @@ def _personality(known: Known, connection: Connection, asked: Asked) -> Said:
     if not texts and not current:
         return Said(NOTHING_THERE)
     if not wanted:
-        return Said(
-            "\n".join([f"Personality: {_named(current)}. Change it with /personality NAME, or none.", *_listed(texts)])
-        )
+        gone = ", which is not there any more" if current and current not in texts else ""
+        head = f"Personality: {_named(current)}{gone}. Change it with /personality NAME, or none."
+        return Said("\n".join([head, *_listed(texts)]))
     if wanted.lower() in NONE and wanted not in texts:
         bindings.choose_personality(connection, asked.key, "")
         return Said("I speak as myself again, from your next message on.")
-    name = next((name for name in texts if name.casefold() == wanted.casefold()), None)
+    alike = [name for name in texts if name.casefold() == wanted.casefold()]
+    name = wanted if wanted in alike else next(iter(alike), None)
     if name is None:
         return Said("\n".join([f"There is no personality `{wanted[:SHOWN]}` here. There are:", *_listed(texts)]))
     bindings.choose_personality(connection, asked.key, name)
@@ -50,7 +52,8 @@ def _named(name: str) -> str:
 
 
 def _listed(texts: Mapping[str, str]) -> list[str]:
-    return [f"- `{name}`: {_line(text)}" for name, text in sorted(texts.items())]
+    lines = [f"- `{name}`: {_line(text)}" for name, text in sorted(texts.items())[:MOST_LISTED]]
+    return [*lines, f"- and {len(texts) - MOST_LISTED} more"] if len(texts) > MOST_LISTED else lines
 
 
 def _line(text: str) -> str:

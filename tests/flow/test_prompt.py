@@ -276,6 +276,36 @@ async def test_a_personality_that_is_not_there_is_refused_with_those_that_are(sm
         await chat.sees("`poet`: In verse.")
 
 
+async def test_of_very_many_personalities_the_first_are_listed_and_all_can_be_chosen(small: House) -> None:
+    small.change(manner=Manner(personalities={f"p{number:05}": "In verse." for number in range(10_000)}))
+    async with small.running() as chat:
+        chat.say("/personality")
+        await chat.sees("- `p00099`: In verse.\n- and 9900 more")
+        chat.say("/personality p09999")
+        await chat.sees("I speak as `p09999`")
+
+
+async def test_a_personality_is_the_one_that_is_spelled_so_before_one_in_another_case(small: House) -> None:
+    small.change(manner=Manner(personalities={"Poet": "In verse.", "poet": "In prose."}))
+    async with small.running() as chat:
+        chat.say("/personality poet")
+        await chat.sees("I speak as `poet`")
+
+
+async def test_a_personality_that_is_gone_is_said_to_be_and_not_spoken_any_more(small: House) -> None:
+    small.change(manner=Manner(personalities={"poet": "In verse."}))
+    async with small.running() as chat:
+        chat.say("/personality poet")
+        await chat.sees("I speak as `poet`")
+        await tell(small, "as one")
+    small.change(manner=Manner())
+    async with small.running() as chat:
+        chat.say("/personality")
+        await chat.sees("Personality: `poet`, which is not there any more.")
+        await tell(small, "myself")
+        assert "speak as yourself again" in asked(small)[-1].content
+
+
 async def test_context_shows_every_section_with_its_origin(small: House) -> None:
     home = small.plans[0].home
     (home / "SOUL.md").write_text("You are brief.")
