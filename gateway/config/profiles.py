@@ -8,7 +8,7 @@ column. A home settles how its agent thinks; who may speak, where, and what is s
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path as FilePath
 
@@ -24,7 +24,7 @@ from gateway.config.loading import (
     secrets_of,
     settings_of,
 )
-from gateway.config.node import Branch, ConfigErrors, Entry, Leaf, Origin, find, said
+from gateway.config.node import Branch, ConfigErrors, Entry, Leaf, Origin, find, leaves, said
 from gateway.config.reading import open_files
 from gateway.config.shape import Slot, units
 from gateway.config.variables import Variables, expand, gather
@@ -76,8 +76,7 @@ def _homes(config: Config, found: Findings) -> tuple[dict[str, Home], tuple[str,
         home = home_at(config.home, rule.home)
         name = NAMESPACE if _same(home, config.home) else home.path.name
         names.append(name)
-        if rule.match.key:
-            _warn_of_key(config, number, found)
+        found.warnings += _doubts(config, number)
         if name == NAMESPACE and _same(home, config.home):
             continue
         if (why := _objection(name, home, homes)) is not None:
@@ -133,11 +132,16 @@ def _at(config: Config, number: int) -> Origin:
     return place if place.name else replace(place, name=said(path))
 
 
-def _warn_of_key(config: Config, number: int, found: Findings) -> None:
-    path = ("profiles", str(number), "match", "key")
-    entry = find(config.document, path)
-    place = f"{entry.key}: " if entry is not None else ""
-    found.warnings.append(f"{place}{said(path)}: accepted, but not in effect in this version")
+def _doubts(config: Config, number: int) -> Iterator[str]:
+    """Say what of a rule hardly does what its writer wants: a variable that is not set leaves a condition empty."""
+    for name, value in config.settings.profiles[number].match:
+        path = ("profiles", str(number), "match", name)
+        if (entry := find(config.document, path)) is None:
+            continue
+        if not value:
+            yield f"{entry.key}: {said(path)}: is empty, so that anything fits; take it out if that is meant"
+        elif name == "key":
+            yield f"{entry.key}: {said(path)}: accepted, but not in effect in this version"
 
 
 # --- what one of them says
@@ -189,10 +193,15 @@ def _assemble(home: Home, config: Config, environ: Mapping[str, str], found: Fin
 
 def _of_its_own(tree: Branch, root: type[BaseModel], found: Findings) -> Branch:
     """Leave out what is not the home's to say, with a word where it says something."""
-    for unit in units(tree, root):
-        if unit.path[0] not in OWN:
-            found.warnings.append(f"{unit.origin}: {said(unit.path)}: has no effect in a profile: the gateway's counts")
     known = Slot((root,)).fields
+    gateways = {key: entry for key, entry in tree.entries.items() if key in known and key not in OWN}
+    told = {unit.path: unit.origin for unit in units(Branch(tree.origin, gateways), root)}
+    # What is no setting at all is not looked at any closer, and no more in effect.
+    for path, leaf in leaves(Branch(tree.origin, gateways)):
+        if not any(path[: len(unit)] == unit for unit in told):
+            told[path] = leaf.origin
+    for path, origin in told.items():
+        found.warnings.append(f"{origin}: {said(path)}: has no effect in a profile: the gateway's counts")
     return Branch(tree.origin, {key: entry for key, entry in tree.entries.items() if key in OWN or key not in known})
 
 

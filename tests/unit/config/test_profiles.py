@@ -206,3 +206,47 @@ def test_a_change_that_makes_a_profile_impossible_is_not_made(read: Read, tmp_pa
     with pytest.raises(Exception, match="there is no folder"):
         change(Home(tmp_path), "web.port", "9", environ={})
     assert "9" not in (tmp_path / "config.yaml").read_text()
+
+
+def test_a_key_of_the_gateways_is_pointed_out_in_a_profile_however_it_is_spelled(read: Read, coder: Path) -> None:
+    """CONF-02: nobody takes a list of people in a profile for one that lets somebody in."""
+    (coder / "config.yaml").write_text(
+        "platforms:\n  telegram:\n    alowed_users: [1, 2]\n  telegarm: {token: t}\naccess: {owner: telegram:1}\n"
+    )
+    places = {line.split(": has no effect")[0] for line in read(RULES).warnings}
+    assert places == {
+        "coder/config.yaml:3:20: platforms.telegram.alowed_users.0",
+        "coder/config.yaml:3:23: platforms.telegram.alowed_users.1",
+        "coder/config.yaml:4:21: platforms.telegarm.token",
+        "coder/config.yaml:5:17: access.owner",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("skils: {disabled: [x]}", "coder/config.yaml:1:1: skils: unknown key; did you mean skills?"),
+        ("alowed_users: [1]", "coder/config.yaml:1:1: alowed_users: unknown key"),
+        ("agent: {search: {enabled: false}}", "coder/config.yaml:1:9: agent.search: unknown key"),
+        ("skills: {curater: {enabled: false}}", "skills.curater: unknown key; did you mean curator?"),
+        ("agent: {context_file_max_chars: -1}", "agent.context_file_max_chars: must be at least 1000"),
+        ("skills: {curator: {archive_after_days: 90d}}", "expects a number, got text; write the number alone"),
+        ("platform_hints: {telegram: text}", "platform_hints.telegram: expects keys with values, got text"),
+    ],
+)
+def test_a_key_of_its_own_is_checked_in_a_profile_as_in_the_gateway(
+    wrong: Wrong, coder: Path, text: str, said: str
+) -> None:
+    """CONF-02, CONF-03: what is wrong with a profile is found at the start, and not in the first turn."""
+    (coder / "config.yaml").write_text(text)
+    (line,) = wrong(RULES)
+    assert said in line
+
+
+@pytest.mark.parametrize("value", ["''", "'${NOT_SET_ANYWHERE}'"])
+def test_a_condition_that_is_empty_is_pointed_out(read: Read, coder: Path, value: str) -> None:
+    """CONF-03: a variable that is not set gives an agent every chat, and somebody is told."""
+    assert read(f"profiles: [{{home: homes/coder, match: {{platform: telegram, chat: {value}}}}}]").warnings == (
+        "config.yaml:1:60: profiles.0.match.chat: is empty, so that anything fits; take it out if that is meant",
+    )
+    assert read("profiles: [{home: homes/coder}]").warnings == ()
