@@ -17,6 +17,7 @@ from gateway.app.looking import Looking, looking
 from gateway.app.plan import profile_of
 from gateway.app.prompts import PromptRooms, Prompts
 from gateway.app.remember import sections
+from gateway.app.skills import library_of
 from gateway.app.terminal import PLATFORM as LOCAL
 from gateway.contracts.adapter import Limits
 from gateway.rooms import Rooms
@@ -64,7 +65,9 @@ def _prompts(rooms: Rooms, looked: Looking, notes: Sequence[Section]) -> Prompts
         return notes
 
     config = rooms.config
-    own = PromptRooms(config.home, lambda event: Limits(), lambda turn, model: looked.tools, remembered, passing)
+    own = PromptRooms(
+        config.home, lambda event: Limits(), lambda turn, model: looked.tools, remembered, passing, library_of(config)
+    )
     return Prompts(profile_of(config).manner, own)
 
 

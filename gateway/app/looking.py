@@ -12,15 +12,20 @@ from gateway.agent.context.meter import Meter
 from gateway.agent.memory.backing.queues import Desk
 from gateway.agent.memory.notes import Target
 from gateway.agent.memory.operations import Operation
+from gateway.agent.skills.audience import Audience
+from gateway.agent.skills.library import Library
 from gateway.agent.tools.notes import Writing, memory_tool
+from gateway.agent.tools.skills import SkillWriting, skill_tools
 from gateway.app.mind import mind_of
 from gateway.app.remember import open_memories
+from gateway.app.skills import skills_of
 from gateway.contracts.context import ContextEngine
 from gateway.contracts.tool import Tools
 from gateway.llm import open_models
 from gateway.llm.tokens.calibration import Calibrations
 from gateway.rooms import Rooms
 from gateway.sessions.tools import search_tool
+from gateway.toolkit.function import Tool
 from gateway.toolkit.toolset import FunctionTools
 from gateway.types import Role, Turn
 
@@ -47,11 +52,17 @@ async def looking(rooms: Rooms, model: str) -> AsyncIterator[Looking]:
         mind, chosen = mind_of(rooms.config, models), models.model(model)
         memories = open_memories(rooms.database, desk, rooms.config.home.memories, settings.memory)
         notes = [memory_tool(memories, rooms.database, Writing("block"), _heard)] if memories.on else []
-        tools = mind.tools(Role.OWNER, chosen, FunctionTools([*notes, search_tool(rooms.database)]))
+        skills = _skill_tools(mind.library, rooms) if mind.library else ()
+        tools = mind.tools(Role.OWNER, chosen, FunctionTools([*notes, search_tool(rooms.database), *skills]))
         engine = mind.engine()
         engine.model_changed(chosen.name, chosen.window, chosen.max_tokens)
         meter = Meter(Calibrations(), chosen.name, await asyncio.to_thread(mind.count))
         yield Looking(Measure(chosen, tools.specs(), meter), engine, tools)
+
+
+def _skill_tools(library: Library, rooms: Rooms) -> Sequence[Tool]:
+    skills = skills_of(library, rooms.database, lambda turn: Audience(), "")
+    return skill_tools(skills.room, SkillWriting())
 
 
 async def _heard(turn: Turn, target: Target, operations: Sequence[Operation]) -> None:

@@ -422,6 +422,12 @@ def test_the_terminal_speaks_with_the_agent_of_its_rule(coder: Console, server: 
     assert "other" in coder.run("context", session).out
 
 
+def test_a_conversation_is_measured_with_all_the_tools_that_go_with_it(coder: Console, server: OpenAIServer) -> None:
+    session = coder.run("--json", "chat", "-m", "say:Hello").json["session"]
+    sent = server.requests(1)[-1]["tools"]
+    assert coder.run("--json", "context", session).json["parts"]["tools"]["number"] == len(sent)
+
+
 def test_a_session_of_another_agent_is_not_continued_in_the_terminal(
     coder: Console, settings: dict[str, object]
 ) -> None:
