@@ -15,6 +15,7 @@ from gateway.agent.context.looked import Open
 from gateway.agent.journal import Ending
 from gateway.agent.loop import Work
 from gateway.agent.memory.backing.nudges import Counters
+from gateway.agent.prompt.chat import begun_as
 from gateway.agent.prompt.prompt import Prompt
 from gateway.agent.references.attach import Attached
 from gateway.bus import lanes
@@ -188,7 +189,8 @@ class Answers:
     async def _suit(self, session: LiveSession, claimed: Claimed, agent: AgentRooms, model: Model) -> None:
         """Have a prompt made where there is none, or one for another model or for people who may do more."""
         if not session.prompt.text or not session.prompt.suits(model.name, claimed.role):
-            session.prompted(await self._prompt(claimed, agent, session, model))
+            made = await self._prompt(claimed, agent, session, model)
+            session.prompted(begun_as(session.prompt, made))
 
     async def _reload(self, session: LiveSession, claimed: Claimed, past: _Past) -> None:
         """Read the conversation from the rows, without what this turn says anew and without the turn it replaces."""

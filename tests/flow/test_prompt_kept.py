@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 
+from gateway.agent.prompt.chat import day_of
 from gateway.contracts.model import Completed
 from gateway.messages import ToolCall
 from gateway.toolkit.function import tool
+from gateway.types import Address, Event, Sender
 from tests.fakes.model import DrivenModel
 from tests.flow.conftest import House
 
@@ -67,3 +70,21 @@ async def test_a_model_that_fails_and_is_asked_again_reads_the_same(small: House
         chat.say("more")
         await chat.until(lambda: len(small.model.asked) == 3, "the next turn")
     assert len(prompts(small)) == 1
+
+
+async def test_a_prompt_that_is_made_later_says_when_the_conversation_began(small: House) -> None:
+    small.models["gpt-5"] = DrivenModel(name="gpt-5")
+    began = datetime.now(UTC) - timedelta(days=3)
+    ann = Address(platform="fake", chat="ann")
+    first = Event(id="e1", origin=ann, sender=Sender("ann", "Ann"), text="hello", at=began)
+    async with small.running() as chat:
+        await small.gateways[0].intake.accept(first)
+        await chat.sees("you said: hello")
+        chat.say("/model gpt-5")
+        await chat.sees("Model: `gpt-5`.")
+        chat.say("and now?")
+        await chat.until(lambda: len(small.models["gpt-5"].asked) == 1, "the other model")
+    told, said = small.models["gpt-5"].asked[0][0].content, small.models["gpt-5"].asked[0][-1].content
+    assert f"Conversation started: {day_of(began.date())}\n" in told
+    assert 'Model: "gpt-5"' in told
+    assert said.startswith("[Today is ")

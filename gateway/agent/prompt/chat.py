@@ -6,14 +6,17 @@ The form is the reference's (`## Current Session Context` and bold labels), whic
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
-from gateway.agent.prompt.prompt import Section, Tier
+from gateway.agent.prompt.prompt import Prompt, Section, Tier
 from gateway.types import ChatType, Event, EventKind, clean
 
 LABEL_CHARS = 240
 """How much of a name is shown, as in the reference."""
+SESSION = "session"
+"""The name of the section."""
+STARTED = "Conversation started: "
 NAMES = {
     "telegram": "Telegram",
     "discord": "Discord",
@@ -59,11 +62,24 @@ def chat(occasion: Occasion) -> Section:
     if event.origin.thread:
         lines.append(f"**Thread:** {label(event.origin.thread)}")
     lines += _people(occasion)
-    lines.append(f"Conversation started: {day_of(occasion.day)}")
+    lines.append(f"{STARTED}{day_of(occasion.day)}")
     lines.append(f"Session ID: {occasion.session_id}")
     if occasion.model:
         lines.append(f"Model: {label(occasion.model)}")
-    return Section("session", f"the chat {event.origin.platform} and the day it began", "\n".join(lines), Tier.VOLATILE)
+    return Section(SESSION, f"the chat {event.origin.platform} and the day it began", "\n".join(lines), Tier.VOLATILE)
+
+
+def begun_as(before: Prompt, prompt: Prompt) -> Prompt:
+    """Return a prompt that was made later in a conversation with the day on which that one began."""
+    section = next((one for one in prompt.sections() if one.name == SESSION), None)
+    if section is None or not (first := _started(before.part(SESSION))):
+        return prompt
+    return prompt.with_sections([SESSION], [replace(section, text=section.text.replace(_started(section.text), first))])
+
+
+def _started(text: str) -> str:
+    """Return the line that says it; whatever others have written stands behind words of ours."""
+    return next((line for line in text.split("\n") if line.startswith(STARTED)), "")
 
 
 def _source(event: Event) -> str:
