@@ -15,6 +15,7 @@ from gateway.access import people
 from gateway.agent.skills import approvals
 from gateway.agent.tools.workspace import remove_folders
 from gateway.app.household import Grounds, Household
+from gateway.app.minds import of_profile
 from gateway.app.process import Mind, Plan
 from gateway.commands.notes import Remembered
 from gateway.commands.skills import SkillRooms
@@ -38,7 +39,8 @@ class Households(Resource):
     async def __aenter__(self) -> Self:
         try:
             for household in self:
-                await self._stack.enter_async_context(household)
+                with of_profile(household.name):
+                    await self._stack.enter_async_context(household)
         except BaseException:
             await self._stack.aclose()
             raise

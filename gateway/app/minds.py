@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
+import asyncio
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager
 from typing import Self
 
 from gateway.app.mind import mind_of
@@ -28,31 +30,42 @@ class Minds(Resource):
         self._stack = AsyncExitStack()
         made: list[tuple[Settings, Models]] = []
         for name, own in {NAMESPACE: config, **config.profiles}.items():
-            models = next((models for other, models in made if _alike(own.settings, other)), None)
-            if models is None:
-                models = self._models[name] = open_models(own.settings.model, own.settings.fallback_providers)
-                made.append((own.settings, models))
-            self.of[name] = mind_of(own, models)
+            with of_profile(name):
+                models = next((models for other, models in made if _alike(own.settings, other)), None)
+                if models is None:
+                    models = self._models[name] = open_models(own.settings.model, own.settings.fallback_providers)
+                    made.append((own.settings, models))
+                self.of[name] = mind_of(own, models)
 
     async def __aenter__(self) -> Self:
+        """Ask all endpoints at once: several that are silent cost a start no more than one."""
         try:
-            for name, models in self._models.items():
-                await self._enter(name, models)
+            entering = [self._enter(name, models) for name, models in self._models.items()]
+            entered = await asyncio.gather(*entering, return_exceptions=True)
+            for error in filter(None, entered):
+                raise error
         except BaseException:
             await self._stack.aclose()
             raise
         return self
 
     async def _enter(self, name: str, models: Models) -> None:
-        try:
+        with of_profile(name):
             await self._stack.enter_async_context(models)
-        except ConfigError as error:
-            if name == NAMESPACE:
-                raise
-            raise ConfigError(f"the profile {name}: {error.what}", hint=error.hint) from error
 
     async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
+
+
+@contextmanager
+def of_profile(name: str) -> Iterator[None]:
+    """Say of what cannot be which profile it is of, unless it is the gateway's own."""
+    try:
+        yield
+    except ConfigError as error:
+        if name == NAMESPACE:
+            raise
+        raise ConfigError(f"the profile {name}: {error.what}", hint=error.hint) from error
 
 
 def _alike(one: Settings, other: Settings) -> bool:
