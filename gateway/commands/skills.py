@@ -26,6 +26,8 @@ MOST_LISTED = 200
 LINE_CHARS = 80
 SHOWN_CHARS = 6_000
 """Characters of a skill, or of a change, that a chat is shown."""
+MOST_CHANGES = 5
+"""Changes that wait and are shown in full at once."""
 MENU_CHARS = 100
 """Characters of a description in a platform's menu."""
 _MENU_NAME = re.compile(r"[a-z0-9_]{1,32}")
@@ -77,7 +79,7 @@ def menu_entries(library: Library) -> list[MenuEntry]:
 
 
 async def _answer(rooms: SkillRooms, asked: Asked) -> str:
-    word, _, rest = asked.rest.partition(" ")
+    word, rest = (*asked.rest.split(maxsplit=1), "", "")[:2]
     word, rest = WORDS.get(word.lower(), word.lower()), rest.strip("` \n")
     if word in {"pending", "approve", "reject"}:
         return await _decide(rooms.approvals, word, rest, asked) if asked.role.covers(Role.OWNER) else OWNERS
@@ -165,7 +167,9 @@ async def _decide(approvals: SkillApprovals, word: str, id: str, asked: Asked) -
     if not chosen:
         return _nothing(id, waiting)
     if word == "pending":
-        return "\n\n".join([f"{_pending(one)}\n{_block(await approvals.difference(one))}" for one in chosen])
+        shown = [f"{_pending(one)}\n{_block(await approvals.difference(one))}" for one in chosen[:MOST_CHANGES]]
+        more = len(chosen) - len(shown)
+        return "\n\n".join([*shown, f"{more} more wait; /skills pending ID shows one."] if more else shown)
     decide = approvals.approve if word == "approve" else approvals.reject
     return "\n".join([f"- `{one.id}`: {await decide(one, asked.event.account)}" for one in chosen])
 

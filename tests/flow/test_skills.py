@@ -6,12 +6,14 @@ import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 from sqlalchemy import func, select
 
-from gateway.agent.skills.approvals import waiting
+from gateway.agent.skills.approvals import stage, waiting
+from gateway.agent.skills.change import Change
 from gateway.agent.tools import builtin_tools
 from gateway.agent.tools.shell import TerminalSettings
 from gateway.agent.tools.workspace import WorkspaceSettings
@@ -291,6 +293,19 @@ async def test_a_change_that_waits_is_rejected(small: House) -> None:
         chat.say("/skills pending")
         await chat.sees("Nothing waits for approval.")
     assert not (home_of(small) / "skills/greet").exists()
+
+
+async def test_of_many_changes_that_wait_some_are_shown_and_all_can_be_decided(small: House) -> None:
+    async with small.running() as chat:
+        for number in range(7):
+            text = CREATES["content"].replace("greet", f"greet{number}")
+            change = Change("create", f"greet{number}", content=text)
+            await small.database.write(partial(stage, change=change, person="", origin="foreground"))
+        chat.say("/skills pending all")
+        await chat.sees("2 more wait; /skills pending ID shows one.")
+        assert chat.texts()[-1].count("+Say hello.") == 5
+        chat.say("/skills approve\nall")
+        await chat.sees("greet6 is there;")
 
 
 async def test_a_change_that_waits_in_one_profile_is_not_seen_in_another(small: House) -> None:
