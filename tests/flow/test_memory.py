@@ -10,6 +10,7 @@ from itertools import takewhile
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from gateway.access.policy import Rules
 from gateway.agent.memory.notes import DELIMITER, RULE
@@ -18,6 +19,7 @@ from gateway.contracts.memory import MemoryProvider, Scope
 from gateway.contracts.model import Completed
 from gateway.contracts.tool import ToolSpec
 from gateway.messages import Message, ToolCall
+from gateway.storage.tables import messages
 from gateway.types import ChatType
 from tests.fakes.model import DrivenModel
 from tests.flow.conftest import House
@@ -94,6 +96,23 @@ async def test_what_is_saved_in_one_conversation_stands_in_the_prompt_of_the_nex
     used = len("Prefers tea, 喜欢茶")
     block = f"{RULE}\nMEMORY (your personal notes) [0% — {used}/2,200 chars]\n{RULE}\nPrefers tea, 喜欢茶"
     assert block in prompt(house)
+
+
+async def test_notes_are_told_in_the_prompt_and_are_no_part_of_what_a_person_says(house: House) -> None:
+    """MEM-10: nobody's message brings them, and no message that is stored does."""
+    async with house.running():
+        await tell(house, saving("Prefers tea"), shows='"success": true')
+        await tell(house, "/new", shows="A new conversation")
+        await tell(house, "hello", shows="you said: hello")
+        await tell(house, "and now?", shows="you said: and now?")
+        first, *rest = house.model.asked[-1]
+        spoken = await house.database.read(
+            lambda connection: connection.execute(select(messages).where(messages.c.role == "user")).all()
+        )
+    assert (first.role, "Prefers tea" in first.content) == ("system", True)
+    assert [message.content for message in rest] == ["hello", "you said: hello", "and now?"]
+    assert [row.text for row in spoken] == [saving("Prefers tea"), "hello", "and now?"]
+    assert not any("Prefers tea" in (row.api_content or "") for row in spoken)
 
 
 async def test_two_people_know_nothing_of_each_others_notes(house: House) -> None:

@@ -143,6 +143,7 @@ def test_a_kind_of_update_that_is_not_known_is_no_event() -> None:
 )
 @pytest.mark.parametrize("chat", [PRIVATE, GROUP], ids=["private", "group"])
 def test_a_command_is_ours_without_a_name_or_with_ours(said: str, heard: str | None, chat: dict[str, Any]) -> None:
+    """TG-17: of two bots in a group the one that is meant obeys."""
     event = translate(update(**message(said, chat, entities=[entity("bot_command", said, said.split(maxsplit=1)[0])])))
     assert (event.text if event else None) == heard
 
@@ -172,6 +173,7 @@ def test_a_command_in_a_caption_is_a_command() -> None:
     ],
 )
 def test_a_mention_speaks_to_us_and_is_no_part_of_the_question(said: str, name: str, heard: str) -> None:
+    """TG-15: the prompt is what was asked, without our name."""
     event = event_of(update(**message(said, GROUP, entities=[entity("mention", said, name)])))
     assert (event.addressed, event.text) == (True, heard)
 
@@ -202,6 +204,7 @@ def test_a_link_to_us_is_a_mention() -> None:
     ids=["another name", "an address", "another person", "code", "out of the text"],
 )
 def test_what_only_looks_like_a_mention_is_none(said: str, entities: list[dict[str, Any]]) -> None:
+    """TG-15: neither a longer name nor a mail address is ours."""
     event = event_of(update(**message(said, GROUP, entities=entities)))
     assert (event.addressed, event.text) == (False, said)
 

@@ -35,6 +35,7 @@ def test_an_unknown_key_is_named_with_its_place_and_the_nearest(wrong: Wrong) ->
     ],
 )
 def test_the_nearest_key_is_found_wherever_it_stands(wrong: Wrong, text: str, said: str) -> None:
+    """CONF-02: a key that is misspelled or stands elsewhere is refused with the one that was meant."""
     assert any(line.partition(": ")[2].startswith(said) for line in wrong(text)), wrong(text)
 
 
@@ -91,6 +92,7 @@ def test_an_unknown_platform_is_told_which_there_are(wrong: Wrong) -> None:
     ],
 )
 def test_a_wrong_value_is_told_what_is_accepted(wrong: Wrong, text: str, said: str) -> None:
+    """CONF-03: at the start, and not in the middle of the first turn."""
     (line,) = wrong(text)
     assert line.startswith(f"config.yaml:{said}")
 
@@ -129,6 +131,7 @@ class TestVariables:
     @pytest.mark.parametrize("text", [*BAD_NUMBERS, ""])
     @pytest.mark.parametrize("key", ["MODEL__TIMEOUT_SECONDS", "AGENT__MAX_TURNS"])
     def test_a_number_that_is_none_is_refused_with_the_variable_s_name(self, wrong: Wrong, key: str, text: str) -> None:
+        """CONF-03: what the environment says is no exception."""
         (line,) = wrong(environ={f"HERMES_GATEWAY__{key}": text})
         assert line.startswith(f"HERMES_GATEWAY__{key}: {key.lower().replace('__', '.')}: expects a ")
         assert "number" in line

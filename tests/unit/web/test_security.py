@@ -86,6 +86,7 @@ async def test_another_page_can_neither_stream_nor_read(browser: httpx2.AsyncCli
 
 
 async def test_no_other_origin_is_ever_given_leave(browser: httpx2.AsyncClient) -> None:
+    """SEC-05: no other site may call us."""
     preflight = {
         "origin": "http://evil.example",
         "access-control-request-method": "POST",
@@ -95,6 +96,15 @@ async def test_no_other_origin_is_ever_given_leave(browser: httpx2.AsyncClient) 
     answer = await browser.options("/chat/messages", headers=preflight)
     assert answer.status_code >= 400
     assert not [name for name in answer.headers if name.startswith("access-control-")]
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/files?path=/etc/passwd", "/files/..%2f..%2f.env", "/..%2f.env", "/skills/x/SKILL.md", "/.env", "/SOUL.md"],
+)
+async def test_no_file_of_the_machine_is_served(browser: httpx2.AsyncClient, path: str) -> None:
+    """SEC-05: not of the home, not of a skill, not of a workspace; there is no place to ask for one."""
+    assert (await browser.get(path)).status_code == 404
 
 
 # --- a rebound name

@@ -197,6 +197,8 @@ async def test_a_bomb_is_unpacked_up_to_the_limit_and_takes_no_more_memory(site:
 
 
 async def test_a_page_without_end_is_cut(site: Site) -> None:
+    """SEC-02: nothing is read for ever."""
+
     async def endless(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/plain"})
         await response.prepare(request)
@@ -224,6 +226,8 @@ async def test_redirects_are_followed_some_way(site: Site) -> None:
 
 @pytest.mark.parametrize("to", ["http://127.0.0.2:{port}/", "http://localhost.example:{port}/", "http://[::1]:{port}/"])
 async def test_a_redirect_into_a_private_network_is_not_followed(site: Site, to: str) -> None:
+    """SEC-02: each hop is looked at again."""
+
     async def inward(request: web.Request) -> web.Response:
         raise web.HTTPFound(to.format(port=site.port))
 
@@ -252,12 +256,14 @@ INSIDE = [
 
 @pytest.mark.parametrize("host", INSIDE)
 async def test_no_spelling_of_this_machine_is_fetched_from(site: Site, host: str) -> None:
+    """SEC-02: whatever an address looks like, it is the one that is connected to that counts."""
     site.says("internal")
     assert await refusal(site.url(host=host), Web())
     assert site.asked == []
 
 
 async def test_a_name_that_leads_inside_is_not_followed_whatever_it_said_before(site: Site) -> None:
+    """SEC-02: a name is asked for once, and what it said is connected to."""
     site.says("internal")
     assert "private network" in await refusal(site.url(host="public.example"), Web(resolver=Names("127.0.0.1")))
     turning = Names("93.184.215.14", "127.0.0.1")
@@ -287,6 +293,7 @@ async def test_a_name_that_leads_to_an_allowed_address_is_followed(site: Site) -
     ],
 )
 async def test_what_is_no_url_of_the_web_is_refused_in_a_sentence(url: str) -> None:
+    """SEC-02: only the web is fetched from."""
     assert await refusal(url, Web(resolver=Names("127.0.0.1")))
 
 
