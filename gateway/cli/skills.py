@@ -219,14 +219,15 @@ def unpin(output: Output, *, name: str, profile: str) -> None:
 # --- what waits
 
 
-def _with(output: Output, work: Callable[[list[tuple[str, SkillApprovals]]], Awaitable[T]]) -> T:
-    """Do the work with the changes of every profile, by its name."""
+def _with(output: Output, work: Callable[[list[tuple[str, SkillApprovals]]], Awaitable[T]], profile: str = "") -> T:
+    """Do the work with the changes of every profile, by its name; `profile` is one that there must be."""
     from gateway.agent.skills.approvals import SkillApprovals
     from gateway.agent.skills.workshop import Workshop
     from gateway.app.skills import library_of
-    from gateway.cli.opened import in_rooms
+    from gateway.cli.opened import in_rooms, of_profile
 
     async def inside(rooms: Rooms) -> T:
+        of_profile(rooms.config, profile)
         every = {"": rooms.config, **rooms.config.profiles}
         return await work(
             [(name, SkillApprovals(rooms.database, Workshop(library_of(own)), name)) for name, own in every.items()]
@@ -243,19 +244,19 @@ def pending(output: Output, *, profile: str) -> None:
 
     async def work(every: list[tuple[str, SkillApprovals]]) -> list[tuple[str, StagedSkill, str]]:
         return [
-            (name, one, await approvals.difference(one))
+            (name or "main", one, await approvals.difference(one))
             for name, approvals in every
             if profile in {"", name or "main"}
             for one in await approvals.waiting()
         ]
 
-    found = _with(output, work)
+    found = _with(output, work, profile)
     document = [
-        {"id": one.id, "profile": name or "main", "origin": one.origin, "summary": one.summary, "difference": change}
+        {"id": one.id, "profile": name, "origin": one.origin, "summary": one.summary, "difference": change}
         for name, one, change in found
     ]
     head = ("ID", "PROFILE", "ORIGIN", "CHANGE")
-    rows = [(one.id, name or "main", one.origin, one_line(one.summary, SUMMARY)) for name, one, _ in found]
+    rows = [(one.id, name, one.origin, one_line(one.summary, SUMMARY)) for name, one, _ in found]
     lines = list(columns([head, *rows])) if rows else ["nothing waits"]
     if output.options.verbose:
         lines += [line for _, one, change in found for line in (one.id, *indented(change))]

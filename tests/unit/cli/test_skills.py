@@ -92,6 +92,12 @@ def test_each_profile_has_skills_of_its_own(console: Console) -> None:
     assert "lint" in console.run("skills", "list", "--profile", "coder").out
     assert "lint" not in console.run("skills", "list").out
     assert console.run("skills", "list", "--profile", "nobody").code == 3
+    id = console.write(staged)
+    (one,) = console.run("--json", "skills", "pending", "--profile", "main").json["pending"]
+    assert (one["id"], one["profile"]) == (id, "main")
+    assert console.run("skills", "pending", "--profile", "coder").out.strip() == "nothing waits"
+    ran = console.run("skills", "pending", "--profile", "nobody")
+    assert (ran.code, "there is no profile nobody" in ran.err) == (3, True)
 
 
 def test_a_folder_of_somebody_who_is_not_here_has_no_skills(console: Console) -> None:
