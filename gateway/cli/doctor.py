@@ -34,7 +34,7 @@ class Report:
 
     async def profile(self, name: str, config: Config, ours: Config) -> None:
         """Check what a profile has of its own."""
-        from gateway.cli.checks import context, machine, notes, services
+        from gateway.cli.checks import context, machine, notes, services, told
 
         said = len(self.findings)
         await self.run(f"home of {name}", machine.check_home(config.home))
@@ -44,6 +44,8 @@ class Report:
             await self.run(f"terminal of {name}", machine.check_terminal(config))
         await self.run(f"window of {name}", context.check_window(config))
         await self.run(f"context engine of {name}", context.check_engine(config))
+        await self.run(f"identity of {name}", told.check_soul(config.home))
+        await self.run(f"skills of {name}", told.check_skills(config))
         await self.run(f"memory of {name}", notes.check_notes(config))
         await self.run(f"memory service of {name}", notes.check_provider(config))
         self.findings[said:] = [_of(name, config.home, finding) for finding in self.findings[said:]]
@@ -52,7 +54,7 @@ class Report:
 @command("doctor")
 def doctor(output: Output) -> int:
     """
-    Check the settings, the home, the database, the models, the platforms, the sandbox and the notes, of every profile.
+    Check settings, homes, the database, models, platforms, the sandbox, skills and notes, those of every profile too.
 
     Each finding says what is wrong, why it matters, and the command or setting that mends it. Nothing is changed. Exit
     code 0 where all is well, 1 where something was found.
@@ -77,7 +79,7 @@ def doctor(output: Output) -> int:
 
 async def _examine(home: Home) -> tuple[Report, Redactor]:
     """Check what can be checked: without a valid configuration that is little."""
-    from gateway.cli.checks import context, machine, notes, of_config, services
+    from gateway.cli.checks import context, machine, notes, of_config, services, told
     from gateway.config import load
     from gateway.errors import ConfigError
     from gateway.log.redact import Redactor
@@ -104,6 +106,8 @@ async def _examine(home: Home) -> tuple[Report, Redactor]:
         "platforms": services.check_accounts(config, standing),
         "deliveries": machine.check_given_up(standing),
         "terminal": machine.check_terminal(config),
+        "identity": told.check_soul(home),
+        "skills": told.check_skills(config),
         "memory": notes.check_notes(config),
         "memory service": notes.check_provider(config),
         "access": services.check_access(config, standing),

@@ -457,3 +457,23 @@ def test_what_is_wrong_with_a_profile_is_found_with_its_name(
     (home / ".env").write_text("A=b", "utf-8")
     home.chmod(0o755)
     assert "other users" in found(examine(settings), "coder: home")["problem"]
+
+
+def test_who_the_agent_is_and_what_it_can_do_must_be_readable(
+    console: Console, settings: dict[str, Any], examine: Examine, tmp_path: Path
+) -> None:
+    (console.home / "coder" / "SOUL.md").mkdir(mode=0o700, parents=True)
+    for folder in (console.home, console.home / "coder"):
+        folder.chmod(0o700)
+    (console.home / "SOUL.md").symlink_to("nowhere")
+    settings["profiles"] = [{"home": "coder", "match": {"chat": "a"}}]
+    settings["skills"] = {"external_dirs": [str(tmp_path / "shared")]}
+    ran = examine(settings)
+    assert "leads nowhere" in found(ran, "identity")["problem"]
+    assert "is not a file" in found(ran, "coder: identity")["problem"]
+    assert found(ran, "skills")["problem"] == f"there is no folder {tmp_path / 'shared'}"
+    (console.home / "SOUL.md").unlink()
+    (console.home / "SOUL.md").write_text("You are Ada.")
+    (console.home / "coder" / "SOUL.md").rmdir()
+    (tmp_path / "shared").mkdir()
+    assert examine(settings).json["findings"] == []
