@@ -8,14 +8,16 @@ import os
 import pty
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -157,6 +159,43 @@ def test_the_document_names_the_session_which_can_be_continued(console: Console)
     assert second["session"] == first["session"]
     assert second["answer"] == "my name is Ann\nrecall:"
     assert console.run("chat", "-m", "recall:").out == "recall:\n", "without it a conversation is a new one"
+
+
+def test_a_home_of_the_reference_is_used_and_its_own_files_stay_as_they_were(
+    console: Console, server: OpenAIServer, settings: dict[str, object]
+) -> None:
+    foreign = {
+        "SOUL.md": "You are the keeper of the old light.",
+        "memories/MEMORY.md": "The lamp burns oil.\n§\nThe stairs have 99 steps.",
+        "skills/light/DESCRIPTION.md": "---\ndescription: All about the light\n---\n",
+        "skills/light/lamp/SKILL.md": "---\nname: lamp\ndescription: How the lamp is lit\n---\nLight it.\n",
+        "skills/.archive/old/SKILL.md": "---\nname: old\ndescription: Out of use\n---\n",
+        "skills/.hub/lock.json": "{}",
+        "skills/.bundled_manifest": "lamp:abc\n",
+        "skills/.usage.json": '{"lamp": {"use_count": 3, "state": "active", "created_by": "agent"}}',
+        "skills/.curator_state": '{"run_count": 2}',
+        "auth.json": "{}",
+        "channel_directory.json": "{}",
+    }
+    for name, text in foreign.items():
+        (console.home / name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (console.home / name).write_text(text, "utf-8")
+    with closing(sqlite3.connect(console.home / "state.db")) as database:
+        database.executescript("CREATE TABLE sessions (id TEXT); INSERT INTO sessions VALUES ('old');")
+    theirs = (console.home / "state.db").read_bytes()
+    model = {**cast("dict[str, object]", settings["model"]), "provider": "custom", "context_length": 100_000}
+    console.configure(
+        json.dumps({**settings, "model": model, "curator": {"enabled": True}, "goals": {"max_turns": 20}})
+    )
+    ran = console.run("chat", "-m", "hello")
+    assert (ran.code, ran.out) == (0, "hello\n")
+    assert "goals: a setting of hermes-agent that the gateway does not use" in ran.err
+    assert {name: (console.home / name).read_text("utf-8") for name in foreign} == foreign
+    assert (console.home / "state.db").read_bytes() == theirs
+    asked = str(server.requests()[-1]["messages"][0]["content"])
+    for said in ("keeper of the old light", "The lamp burns oil.", "  light: All about the light\n    - lamp: How the"):
+        assert said in asked
+    assert "Out of use" not in asked
 
 
 def test_whoever_sits_at_the_machine_is_the_owner(console: Console) -> None:
