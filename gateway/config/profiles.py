@@ -250,7 +250,7 @@ def _keep_apart(config: Config, profiles: Mapping[str, Config], routed: Sequence
 def _reached(config: Config) -> tuple[FilePath, ...]:
     """Return the folders whose files an agent may read."""
     workspace = config.settings.workspace
-    top = FilePath(workspace.dir).expanduser() if workspace.dir else config.home.workspaces
+    top = FilePath(os.path.expanduser(workspace.dir)) if workspace.dir else config.home.workspaces
     skills = [FilePath(os.path.expanduser(folder)) for folder in config.settings.skills.external_dirs]
     return (top, *workspace.read_dirs, *skills)
 

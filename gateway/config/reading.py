@@ -5,6 +5,7 @@ Nothing is checked here beyond what a text can be read as; what does not fit sta
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path as FilePath
 from typing import Any, get_origin
@@ -114,7 +115,7 @@ def _open_file(tree: Branch, secret: str, entry: Entry, home: FilePath, report: 
 
 def _content(home: FilePath, name: str) -> str:
     """Read a secret; the line end behind it is not part of it."""
-    with (home / FilePath(name).expanduser()).open("rb") as stream:
+    with (home / os.path.expanduser(name)).open("rb") as stream:
         content = stream.read(LONGEST_SECRET + 1)
     if len(content) > LONGEST_SECRET:
         raise ValueError("it is too large for a secret")

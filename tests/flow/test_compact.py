@@ -387,7 +387,7 @@ async def test_context_shows_what_fills_the_window_and_when_it_is_compressed(hou
         undone = await say(chat, "/context")
     assert re.search(r"Window of counting: about 1\dk of 40k tokens \(3", before)
     assert "\n  - identity: " in before
-    assert "(built in, since the home has no SOUL.md)" in before
+    assert "(built in, since the home had no SOUL.md)" in before
     assert "the endpoint counted 1" in before
     assert "People: 12k in 20 messages" in before
     assert "Answers: " in before

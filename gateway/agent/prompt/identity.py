@@ -20,7 +20,7 @@ def identity(soul: str, *, origin: str = "SOUL.md") -> Section:
     """Return the first section of the prompt: what SOUL.md says, or our own words where that is empty."""
     if soul.strip():
         return Section("identity", origin, soul, Tier.STABLE)
-    return Section("identity", "built in, since the home has no SOUL.md", DEFAULT, Tier.STABLE)
+    return Section("identity", "built in, since the home had no SOUL.md", DEFAULT, Tier.STABLE)
 
 
 def personality(name: str, known: Mapping[str, str]) -> Section | None:

@@ -16,6 +16,8 @@ from gateway.agent.skills.skill import NAME_CHARS, Skill
 from gateway.agent.skills.view import Setup
 from gateway.errors import ToolError
 
+CATEGORY_CHARS = 200
+"""A longer path in front of a name is no category of skills."""
 Reserved = Callable[[str], bool]
 """Says that a name is a command's, which no skill takes away from it."""
 
@@ -55,6 +57,7 @@ class Caller:
         return Loaded(text)
 
     def _find(self, name: str, platform: str) -> Skill | None:
-        if len(name) > NAME_CHARS or "/" in name:
+        category, _, last = name.rpartition("/")
+        if len(last) > NAME_CHARS or len(category) > CATEGORY_CHARS:
             return None
         return self._library.find(name, Audience(platform=platform))

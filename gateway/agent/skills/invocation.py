@@ -23,7 +23,7 @@ FILES = "[Files of the skill, to be read with skill_view(name, file_path): {file
 CONFIG = "[Settings of the skill: {values}]"
 MISSING = "[Not set up here: {missing}. Tell the person where a step needs it.]"
 ARGUMENTS = "The user has provided the following instruction alongside the skill invocation: {arguments}"
-_CALL = re.compile(r"/([^\s/@]+)(?:@\S+)?(?:\s+|$)")
+_CALL = re.compile(r"/([^\s/@][^\s@]*)(?:@\S+)?(?:\s+|$)")
 
 
 @dataclass(frozen=True, slots=True)

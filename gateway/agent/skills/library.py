@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import time
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -287,5 +288,5 @@ def _by_slug(skill: Skill, name: str) -> bool:
 
 
 def slug(name: str) -> str:
-    """Return what names have in common that differ in case, spaces and dashes only."""
-    return "-".join(name.casefold().replace("_", " ").replace("-", " ").split())
+    """Return what names have in common that differ in case, spaces, dashes and composed characters only."""
+    return "-".join(unicodedata.normalize("NFC", name).casefold().replace("_", " ").replace("-", " ").split())

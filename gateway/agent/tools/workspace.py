@@ -40,14 +40,14 @@ class WorkspaceSettings(BaseModel):
     @field_validator("dir")
     @classmethod
     def _absolute(cls, value: str) -> str:
-        if value and not Path(value).expanduser().is_absolute():
+        if value and not os.path.isabs(os.path.expanduser(value)):
             raise ValueError("must be an absolute path")
         return value
 
     @field_validator("read_dirs")
     @classmethod
     def _all_absolute(cls, value: tuple[Path, ...]) -> tuple[Path, ...]:
-        folders = tuple(folder.expanduser() for folder in value)
+        folders = tuple(Path(os.path.expanduser(folder)) for folder in value)  # which leaves ~nobody as it is
         if wrong := [str(folder) for folder in folders if not folder.is_absolute()]:
             raise ValueError(f"must be absolute paths, unlike {', '.join(wrong)}")
         return folders
@@ -98,7 +98,7 @@ def remove_folders(folders: Iterable[Path]) -> int:
 
 def folder_for(home: Path, settings: WorkspaceSettings, session_id: str, chat: Address | None = None) -> Path:
     """Return what `workspace_for` makes, whether it is there or not."""
-    top = Path(settings.dir).expanduser() if settings.dir else home / "workspaces"
+    top = Path(os.path.expanduser(settings.dir)) if settings.dir else home / "workspaces"
     if settings.per == "chat":
         if chat is None:
             raise ValueError("a workspace per chat needs the chat's address")

@@ -90,6 +90,8 @@ def test_a_home_that_cannot_be_written_raises_what_the_system_says(tmp_path: Pat
     ("values", "why"),
     [
         ({"dir": "relative"}, "absolute path"),
+        ({"dir": "~nobody-here/x"}, "absolute path"),
+        ({"read_dirs": ["~nobody-here"]}, "absolute paths, unlike ~nobody-here"),
         ({"read_dirs": ["relative"]}, "absolute paths, unlike relative"),
         ({"per": "fixed"}, "per: fixed needs a dir"),
         ({"per": "user"}, "'session', 'chat', 'profile' or 'fixed'"),

@@ -14,7 +14,7 @@ from tests.unit.agent.skills.folders import put_skill
 
 @pytest.fixture
 def library(tmp_path: Path) -> Library:
-    for path in ("ops/deploy-web", "review", "c", "d", "e", "f", "部署"):
+    for path in ("ops/deploy-web", "ops/same", "home/same", "review", "c", "d", "e", "f", "部署", "u\u0308berblick"):
         put_skill(tmp_path / "skills", path)
     return Library(tmp_path)
 
@@ -33,6 +33,8 @@ def library(tmp_path: Path) -> Library:
         ("/review /etc/passwd", ["review"], "/etc/passwd"),
         ("/c /d /e /f /review /部署 x", ["c", "d", "e", "f", "review"], "/部署 x"),
         ("/部署 现在", ["部署"], "现在"),
+        ("/ops/same now", ["same"], "now"),
+        ("/\u00fcberblick x", ["u\u0308berblick"], "x"),
     ],
 )
 def test_a_message_calls_the_skills_it_begins_with(
