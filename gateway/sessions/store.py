@@ -45,9 +45,10 @@ class Stored:
     """
     What a live session is built from: the rows that no view hides, and the views over them, the oldest first.
 
-    `outline` says what the prompt consists of, `guards` what was known of its context. `origin` is the id of the session that it began as, and `spoken` when
-    something was last said, 0 for never. `counted` is what the endpoint counted for the request before the last
-    answer, by the name of the model; nothing where the conversation is another one since.
+    `outline` says what the prompt consists of, `guards` what was known of its context. `origin` is the id of the
+    session that it began as, and `spoken` when something was last said, 0 for never. `counted` is what the endpoint
+    counted for the request before the last answer, by the name of the model; nothing where the conversation is another
+    one since.
     """
 
     prompt: str
