@@ -118,10 +118,10 @@ def test_a_soul_of_a_profile_is_its_own(read: Read, coder: Path, tmp_path: Path)
 
 
 def test_what_is_wrong_in_a_profile_is_said_with_its_name(wrong: Wrong, coder: Path) -> None:
-    (coder / "config.yaml").write_text("agent:\n  max_turns: many\nmemroy: {}\n")
+    (coder / "config.yaml").write_text("agent:\n  max_turns: many\nmemoryx: {}\n")
     assert wrong(RULES) == [
         "coder/config.yaml:2:14: agent.max_turns: expects a whole number, got text",
-        "coder/config.yaml:3:1: memroy: unknown key; did you mean memory?",
+        "coder/config.yaml:3:1: memoryx: unknown key; did you mean memory?",
     ]
     (coder / "config.yaml").write_text("agent: [")
     (coder / ".env").write_text("no value")
