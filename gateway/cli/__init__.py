@@ -5,6 +5,7 @@ Nothing is imported here beyond click: a command brings what it needs when it ru
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -15,6 +16,7 @@ import click
 
 from gateway.cli import exits
 from gateway.cli.command import Group
+from gateway.cli.logged import Logged
 from gateway.cli.output import Failure, Options, fail
 from gateway.errors import GatewayError
 
@@ -44,6 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     # Also what cannot be parsed is answered as it was asked.
     options = Options(json="--json" in given, debug="--debug" in given)
     sys.excepthook = partial(_unexpected, options)
+    logging.lastResort = Logged()
     sys.exit(_run(given, options))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from gateway.cli import exits
+from gateway.cli.logged import redact_log
 from gateway.cli.output import Failure, Output
 
 if TYPE_CHECKING:
@@ -22,8 +23,10 @@ FEW = 3
 def load_config(output: Output) -> Config:
     """Read the configuration of the home that was named, and pass its warnings on, or their number."""
     from gateway.config import load
+    from gateway.log.redact import Redactor
 
     config = load(Path(output.options.home) if output.options.home else None)
+    redact_log(Redactor(config.secrets))
     many = f"{len(config.warnings)} warnings about the settings: hermes-gateway config validate lists them"
     output.warn(config.warnings if len(config.warnings) <= FEW else [many])
     return config
