@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Set
-from contextlib import AsyncExitStack
 from functools import partial
-from typing import Self
 
 from gateway.agent.memory.backing.queues import Desk
 from gateway.app.assembly import Assembly, Floor, new_id
 from gateway.app.household import Grounds
 from gateway.app.households import Households
+from gateway.app.opening import Opening
 from gateway.app.process import Duties, Mind, Plan
 from gateway.app.speakers import Speakers
 from gateway.app.terminal import PLATFORM as LOCAL
@@ -20,7 +19,6 @@ from gateway.app.upkeep import Cared, curate_by_and_by, index_by_and_by, prune_b
 from gateway.bus import open_hints
 from gateway.bus.shards import Shards
 from gateway.contracts.adapter import Adapter, Limits
-from gateway.contracts.resource import Resource
 from gateway.delivery.prepare import Prepare
 from gateway.delivery.sender import PREFIX
 from gateway.metrics import Metrics
@@ -33,27 +31,16 @@ from gateway.web.chat.adapter import address_of
 log = logging.getLogger(__name__)
 
 
-class Gateway(Resource):
+class Gateway(Opening):
     """The rooms of one process, with a mind for each profile. Enter it, then `run` it until `stop` was called."""
 
     def __init__(self, plan: Plan, adapters: Mapping[str, Adapter], minds: Mapping[str, Mind]) -> None:
+        super().__init__()
         self.plan = plan
         self.adapters = adapters
         self.metrics = Metrics()
         self._minds = minds
-        self._stack = AsyncExitStack()
         self._stopping = asyncio.Event()
-
-    async def __aenter__(self) -> Self:
-        try:
-            await self._open()
-        except BaseException:
-            await self._stack.aclose()
-            raise
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._stack.aclose()
 
     async def _open(self) -> None:
         plan, enter = self.plan, self._stack.enter_async_context

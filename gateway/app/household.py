@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence, Set
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Self
 
 from gateway.agent.context.looked import Measure
 from gateway.agent.context.meter import Meter
@@ -24,6 +22,7 @@ from gateway.agent.review.reviewer import ORIGIN
 from gateway.agent.skills.audience import Audience
 from gateway.agent.tools.skills import NAMES, SkillWriting, skill_tools
 from gateway.app.fits import at_home, crowded
+from gateway.app.opening import Opening
 from gateway.app.process import Mind, Profile
 from gateway.app.prompts import PromptRooms, Prompts
 from gateway.app.remember import Remember, open_memories
@@ -32,7 +31,6 @@ from gateway.app.skills import Skills, skills_of
 from gateway.app.speakers import Speakers
 from gateway.contracts.adapter import Limits
 from gateway.contracts.model import Model
-from gateway.contracts.resource import Resource
 from gateway.contracts.tool import Tools
 from gateway.home import Home
 from gateway.llm.tokens.calibration import Calibrations
@@ -71,26 +69,15 @@ class Grounds:
     reviews: bool = True
 
 
-class Household(Resource):
+class Household(Opening):
     """One profile. Enter it before anything else: then `agent` and `reviewing` are there."""
 
     def __init__(self, profile: Profile, mind: Mind, grounds: Grounds) -> None:
+        super().__init__()
         self.profile = profile
         self.mind = mind
         self._grounds = grounds
-        self._stack = AsyncExitStack()
         self.skills = self._make_skills()
-
-    async def __aenter__(self) -> Self:
-        try:
-            await self._open()
-        except BaseException:
-            await self._stack.aclose()
-            raise
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._stack.aclose()
 
     async def _open(self) -> None:
         works, enter = self._grounds.works, self._stack.enter_async_context

@@ -7,47 +7,37 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack
 from functools import partial
-from typing import Self
 
 from gateway.access import people
 from gateway.agent.skills import approvals
 from gateway.agent.tools.workspace import remove_folders
 from gateway.app.household import Grounds, Household
 from gateway.app.minds import of_profile
+from gateway.app.opening import Opening
 from gateway.app.process import Mind, Plan
 from gateway.commands.notes import Remembered
 from gateway.commands.skills import SkillRooms
-from gateway.contracts.resource import Resource
 from gateway.sessions.keys import namespace_of
 from gateway.turns.reviews import Reviewing
 from gateway.turns.rooms import AgentRooms
 from gateway.types import SessionKey
 
 
-class Households(Resource):
+class Households(Opening):
     """Every profile of a plan, with its mind from `minds`, by name."""
 
     def __init__(self, plan: Plan, minds: Mapping[str, Mind], grounds: Grounds) -> None:
+        super().__init__()
         self._database = grounds.database
         made = [Household(profile, minds[profile.name], grounds) for profile in (plan.main, *plan.others)]
         self.main = made[0]
         self._by_name = {household.name: household for household in made}
-        self._stack = AsyncExitStack()
 
-    async def __aenter__(self) -> Self:
-        try:
-            for household in self:
-                with of_profile(household.name):
-                    await self._stack.enter_async_context(household)
-        except BaseException:
-            await self._stack.aclose()
-            raise
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._stack.aclose()
+    async def _open(self) -> None:
+        for household in self:
+            with of_profile(household.name):
+                await self._stack.enter_async_context(household)
 
     def __iter__(self) -> Iterator[Household]:
         return iter(self._by_name.values())

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import AsyncExitStack, contextmanager
-from typing import Self
+from contextlib import contextmanager
 
 from gateway.app.mind import mind_of
+from gateway.app.opening import Opening
 from gateway.app.process import Mind
 from gateway.config import Config, Settings
-from gateway.contracts.resource import Resource
 from gateway.errors import ConfigError
 from gateway.llm import open_models
 from gateway.llm.models import Models
 from gateway.sessions.keys import NAMESPACE
 
 
-class Minds(Resource):
+class Minds(Opening):
     """
     The minds, by the name of the profile; enter them before they think.
 
@@ -25,9 +24,9 @@ class Minds(Resource):
     """
 
     def __init__(self, config: Config) -> None:
+        super().__init__()
         self._models: dict[str, Models] = {}
         self.of: dict[str, Mind] = {}
-        self._stack = AsyncExitStack()
         made: list[tuple[Settings, Models]] = []
         for name, own in {NAMESPACE: config, **config.profiles}.items():
             with of_profile(name):
@@ -37,24 +36,16 @@ class Minds(Resource):
                     made.append((own.settings, models))
                 self.of[name] = mind_of(own, models)
 
-    async def __aenter__(self) -> Self:
+    async def _open(self) -> None:
         """Ask all endpoints at once: several that are silent cost a start no more than one."""
-        try:
-            entering = [self._enter(name, models) for name, models in self._models.items()]
-            entered = await asyncio.gather(*entering, return_exceptions=True)
-            for error in filter(None, entered):
-                raise error
-        except BaseException:
-            await self._stack.aclose()
-            raise
-        return self
+        entering = [self._enter(name, models) for name, models in self._models.items()]
+        entered = await asyncio.gather(*entering, return_exceptions=True)
+        for error in filter(None, entered):
+            raise error
 
     async def _enter(self, name: str, models: Models) -> None:
         with of_profile(name):
             await self._stack.enter_async_context(models)
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._stack.aclose()
 
 
 @contextmanager
