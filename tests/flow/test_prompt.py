@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from adapters.webhook.adapter import LIMITS as WEBHOOK
 from gateway.access.policy import Rules
 from gateway.agent.prompt.hints import HINTS, Override
 from gateway.agent.prompt.identity import DEFAULT
@@ -123,10 +124,12 @@ async def test_what_a_schedule_starts_is_told_that_nobody_is_there(small: House)
 
 
 async def test_a_webhook_has_the_hint_of_its_adapter(small: House) -> None:
-    small.platform.name, small.platform.limits = "webhook", replace(small.platform.limits, hint=OWN)
+    small.platform.name, small.platform.limits = "webhook", replace(small.platform.limits, hint=WEBHOOK.hint)
+    small.change(manner=Manner(hints={"webhook": Override(append="Say it in one line.")}))
     async with small.running():
         text = await tell(small, "pushed", "deploys", kind=ChatType.WEBHOOK)
-    assert hints_in(text) == ["fake"]
+    assert hints_in(text) == []
+    assert f"{WEBHOOK.hint}\nSay it in one line.\n" in text
     assert '**Source:** Webhook (route "deploys"; nobody is present)' in text
     assert "**User" not in text
 

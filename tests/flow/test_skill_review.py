@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
@@ -15,7 +15,7 @@ from gateway.agent.memory.settings import MemorySettings
 from gateway.agent.skills.approvals import waiting
 from gateway.agent.tools.clock import clock_tool
 from gateway.config.sections.skills import SkillSettings
-from gateway.contracts.model import Completed
+from gateway.contracts.model import Completed, ModelPiece
 from gateway.contracts.tool import ToolSpec
 from gateway.messages import Message, ToolCall
 from gateway.sessions.settings import SharingSettings
@@ -174,7 +174,9 @@ async def test_what_members_say_teaches_nothing_and_a_review_of_theirs_has_no_to
     offered: list[list[str]] = []
 
     class Watched(Learner):
-        def stream(self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()):  # type: ignore[no-untyped-def]
+        def stream(
+            self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+        ) -> AsyncGenerator[ModelPiece, None]:
             offered.append([spec.name for spec in tools])
             return super().stream(messages, tools)
 

@@ -15,10 +15,11 @@ BASIC = "Markdown becomes the formatting of the platform: bold, italic, striketh
 FULL = "Markdown is shown formatted, with tables and code blocks."
 PLAIN = "Write plain text: Markdown would be shown as it is written."
 NOBODY = "Nobody is present: ask nothing back and wait for nothing, decide by yourself and finish the task."
+PROGRAM = f"A program of unknown kind shows your answer. {PLAIN} Be brief."
 
 HINTS: Mapping[str, str] = {
-    "api": f"A program of unknown kind shows your answer. {PLAIN} Be brief.",
-    "api_server": f"A program of unknown kind shows your answer. {PLAIN} Be brief.",
+    "api": PROGRAM,
+    "api_server": PROGRAM,  # the reference's name of the same
     "bluebubbles": f"You are writing in iMessage. {PLAIN} Short paragraphs; each becomes a bubble of its own.",
     "cli": f"The person reads in a terminal. {PLAIN} Short lines and plain lists. Never write MEDIA tags.",
     "cron": f"A schedule started this. {NOBODY} What you say at the end is delivered as it stands, so say only that.",

@@ -16,10 +16,10 @@ PERSONALITY_CHARS = 4_000
 """How much of a personality's text is used."""
 
 
-def identity(soul: str, *, origin: str = "SOUL.md") -> Section:
+def identity(soul: str) -> Section:
     """Return the first section of the prompt: what SOUL.md says, or our own words where that is empty."""
     if soul.strip():
-        return Section("identity", origin, soul, Tier.STABLE)
+        return Section("identity", "SOUL.md", soul, Tier.STABLE)
     return Section("identity", "built in, since the home had no SOUL.md", DEFAULT, Tier.STABLE)
 
 

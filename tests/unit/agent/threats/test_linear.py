@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from types import CodeType, FrameType
 from typing import Any
 
 import pytest
 
-from gateway.agent.threats import scan
+from gateway.agent.threats import Scope, scan
 from gateway.agent.threats.fold import fold
 from gateway.agent.threats.patterns import patterns
 from gateway.agent.threats.spans import spans
@@ -41,22 +41,22 @@ def lines_run(work: Callable[[], object]) -> int:
     return run
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_each_further_part_of_a_text_is_as_much_work_as_the_one_before(name: str) -> None:
+def assert_even(work: Callable[[str, Scope], object], texts: Sequence[str]) -> None:
+    """Say that of three texts, each longer by the same, the last takes no more on top than the one before it did."""
     patterns()
-    texts = [hostile(size)[name] for size in (SIZE, 2 * SIZE, 3 * SIZE)]
-    one, two, three = (lines_run(partial(scan, text, "strict")) for text in texts)
+    one, two, three = (lines_run(partial(work, text, "strict")) for text in texts)
     assert min(one, two, three) > 0, "the work was not counted"
     assert three - two <= 1.3 * (two - one) + 2_000
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_further_part_of_a_text_is_as_much_work_as_the_one_before(name: str) -> None:
+    assert_even(scan, [hostile(size)[name] for size in (SIZE, 2 * SIZE, 3 * SIZE)])
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_to_say_where_is_for_each_further_part_as_much_work_too(name: str) -> None:
-    patterns()
-    texts = [hostile(size)[name] for size in (SMALL, 2 * SMALL, 3 * SMALL)]
-    one, two, three = (lines_run(partial(spans, text, "strict")) for text in texts)
-    assert min(one, two, three) > 0, "the work was not counted"
-    assert three - two <= 1.3 * (two - one) + 2_000
+    assert_even(spans, [hostile(size)[name] for size in (SMALL, 2 * SMALL, 3 * SMALL)])
 
 
 @pytest.mark.parametrize("name", NAMES)
