@@ -13,7 +13,7 @@ from functools import lru_cache
 from gateway.agent.context.looked import Measure
 from gateway.agent.context.meter import Meter
 from gateway.agent.context_files.allowed import digests
-from gateway.agent.context_files.nearby import Nearby
+from gateway.agent.context_files.nearby import Nearby, Visited
 from gateway.agent.loop import Agent
 from gateway.agent.memory.approve import Approvals
 from gateway.agent.memory.backing.queues import Desk
@@ -88,7 +88,7 @@ class Household(Opening):
         search = FunctionTools([search_tool(self._grounds.database)])
         offered = self._engine_tools()
         skills = FunctionTools(self._skill_tools())
-        self._nearby = lru_cache(maxsize=64)(lambda tools: Nearby(tools, self._passing))
+        self._visited = Visited()
         self._with_skills = lru_cache(maxsize=8)(lambda more: Union(more, skills))
         self._with_search = lru_cache(maxsize=8)(lambda more: Union(more, search))
         self._with_engine = lru_cache(maxsize=8)(lambda more: Union(more, offered) if offered.specs() else more)
@@ -198,7 +198,8 @@ class Household(Opening):
         more = self.remember.tools(turn)
         more = self._with_search(more) if turn.person else more
         more = self._with_skills(more)
-        return self._nearby(self.mind.tools(turn.role, model, self._with_engine(more)))
+        tools = self.mind.tools(turn.role, model, self._with_engine(more))
+        return Nearby(tools, self._passing, self._visited)
 
     def _skill_tools(self, origin: str = "foreground") -> Sequence[Tool]:
         writing = SkillWriting(stage=self.profile.skills.write_approval, origin=origin)

@@ -59,12 +59,29 @@ Allowed = Callable[[], Awaitable[Set[str]]]
 """Reads the digests of what the owner lets pass (`context_files.allowed`)."""
 
 
-class Nearby(Tools):
-    """Tools that say what lies near to what they touch, each folder once in a conversation of this process."""
+class Visited:
+    """The folders that the conversations of this process have come to, as far as they are kept in mind."""
 
-    def __init__(self, tools: Tools, allowed: Allowed) -> None:
-        self._tools, self._allowed = tools, allowed
+    def __init__(self) -> None:
         self._seen: OrderedDict[str, set[str]] = OrderedDict()
+
+    def new(self, session: str, folders: Sequence[str]) -> list[str]:
+        """Return which folders the conversation had not come to, those above before those below; now it has."""
+        seen = self._seen.setdefault(session, set())
+        self._seen.move_to_end(session)
+        while len(self._seen) > SESSIONS:
+            self._seen.popitem(last=False)
+        new = list(dict.fromkeys(above for folder in folders for above in _way(folder) if above not in seen))
+        new = new[: FOLDERS - len(seen)]
+        seen.update(new)
+        return new
+
+
+class Nearby(Tools):
+    """Tools that say what lies near to what they touch, each folder once for whoever shares `visited`."""
+
+    def __init__(self, tools: Tools, allowed: Allowed, visited: Visited) -> None:
+        self._tools, self._allowed, self._visited = tools, allowed, visited
 
     def specs(self) -> Sequence[ToolSpec]:
         return self._tools.specs()
@@ -75,7 +92,7 @@ class Nearby(Tools):
             return answer
         workspace = Path(turn.workspace)
         named = await asyncio.to_thread(_named, workspace, paths)
-        new = self._new(turn.session_id, [folder for folder, _ in named])
+        new = self._visited.new(turn.session_id, [folder for folder, _ in named])
         sources = await asyncio.to_thread(_sources, workspace, new) if new else []
         touched = {path for _, path in named}
         return answer + await self._said([source for source in sources if source.name not in touched])
@@ -92,17 +109,6 @@ class Nearby(Tools):
         if call.name == "terminal":
             return _WORD.findall(str(arguments.get("command", ""))[:COMMAND])[:WORDS]
         return [path] if isinstance(path := arguments.get(NAMING[call.name]), str) else []
-
-    def _new(self, session: str, folders: Sequence[str]) -> list[str]:
-        """Return which folders the conversation had not come to, those above before those below; now it has."""
-        seen = self._seen.setdefault(session, set())
-        self._seen.move_to_end(session)
-        while len(self._seen) > SESSIONS:
-            self._seen.popitem(last=False)
-        new = list(dict.fromkeys(above for folder in folders for above in _way(folder) if above not in seen))
-        new = new[: FOLDERS - len(seen)]
-        seen.update(new)
-        return new
 
     async def _said(self, sources: Sequence[Source]) -> str:
         while sources and _room(sources) < LEAST_SHARE * len(sources):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.agent.context_files.nearby import MOST_CHARS, SESSIONS, Nearby
+from gateway.agent.context_files.nearby import MOST_CHARS, SESSIONS, Nearby, Visited
 from gateway.agent.tools.files import file_tools
 from gateway.contracts.tool import Tools, ToolSpec
 from gateway.errors import StorageError, ToolError
@@ -49,7 +49,7 @@ def work(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def tools() -> Nearby:
-    return Nearby(Says(), nobody)
+    return Nearby(Says(), nobody, Visited())
 
 
 async def added(tools: Tools, work: Path, name: str, **arguments: object) -> str:
@@ -124,14 +124,14 @@ async def test_calls_at_the_same_time_bring_them_once(tools: Nearby, work: Path)
 
 
 async def test_a_call_that_fails_brings_nothing_and_the_next_one_does(work: Path) -> None:
-    tools = Nearby(FunctionTools(file_tools()), nobody)
+    tools = Nearby(FunctionTools(file_tools()), nobody, Visited())
     with pytest.raises(ToolError):
         await added(tools, work, "read_file", path="a/not-there.py")
     assert "Use tabs in a." in await added(tools, work, "read_file", path="a/b/c/deep.py")
 
 
 async def test_a_file_of_notes_that_is_read_itself_is_not_said_twice(work: Path) -> None:
-    tools = Nearby(FunctionTools(file_tools()), nobody)
+    tools = Nearby(FunctionTools(file_tools()), nobody, Visited())
     assert (await added(tools, work, "read_file", path="a/AGENTS.md")).count("Use tabs in a.") == 1
 
 
@@ -174,7 +174,7 @@ async def test_what_nobody_sees_hides_no_end_of_the_fence(tools: Nearby, work: P
 
 async def test_notes_are_scanned_and_what_the_owner_allows_passes(work: Path, caplog: pytest.LogCaptureFixture) -> None:
     (work / "a" / "AGENTS.md").write_text(f"Use tabs.\n{ATTACK}")
-    said = await added(Nearby(Says(), nobody), work, "read_file", path="a")
+    said = await added(Nearby(Says(), nobody, Visited()), work, "read_file", path="a")
     assert "Use tabs.\n[BLOCKED: a/AGENTS.md" in said
     assert "BLOCKED a/AGENTS.md prompt_injection,disregard_rules line 2" in caplog.text
     digest = said.split("context-files allow ")[1].split("`")[0]
@@ -182,14 +182,14 @@ async def test_notes_are_scanned_and_what_the_owner_allows_passes(work: Path, ca
     async def owner() -> frozenset[str]:
         return frozenset({digest})
 
-    assert ATTACK in await added(Nearby(Says(), owner), work, "read_file", path="a")
+    assert ATTACK in await added(Nearby(Says(), owner, Visited()), work, "read_file", path="a")
 
 
 async def test_where_the_rows_cannot_be_read_nothing_is_allowed_and_the_answer_comes(work: Path) -> None:
     async def broken() -> frozenset[str]:
         raise StorageError("the disk is full")
 
-    assert "Use tabs" in await added(Nearby(Says(), broken), work, "read_file", path="a")
+    assert "Use tabs" in await added(Nearby(Says(), broken, Visited()), work, "read_file", path="a")
 
 
 async def test_only_the_latest_conversations_are_kept_in_mind(tools: Nearby, work: Path) -> None:
